@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+export const versionCommand = (): Command =>
+  new Command('version')
+    .description('print the version of berth and of Node')
+    .addOption(new Option('-o, --output <format>', 'how to print it').choices(['json']))
+    .action(({ output }: { output?: 'json' }) => {
+      const versions = { berth: packageVersion(), node: process.versions.node };
+      const line =
+        output === 'json' ? JSON.stringify(versions) : `berth ${versions.berth} (node ${versions.node})`;
+      process.stdout.write(`${line}\n`);
+    });

@@ -1,0 +1,35 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { uptime } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Env, Timer } from './env.js';
+import { bootInstant, monotonicInstant, wallInstant } from './instant.js';
+import { SeededRandom } from './random.js';
+import { sleepOn } from './sleep.js';
+
+// Node stores a timer's delay in a signed 32-bit number and fires at once when it does not fit.
+const timerDelayMsMax = 0x7fff_ffff;
+
+function after(ms: number, callback: () => void): Timer {
+  if (!(ms >= 0 && ms <= timerDelayMsMax)) {
+    throw new RangeError(`after(ms): got ${ms}, allowed is 0 to ${timerDelayMsMax}`);
+  }
+  const handle = setTimeout(callback, ms);
+  return { cancel: () => clearTimeout(handle) };
+}
+
+/** The machine's own clocks, timers and randomness. */
+export function realEnv(): Env {
+  return {
+    clock: {
+      monotonic: () => monotonicInstant(performance.now()),
+      // Node has no binding for CLOCK_BOOTTIME; os.uptime() is that clock, in steps of 10 ms.
+      boot: () => bootInstant(uptime() * 1000),
+      wall: () => wallInstant(Date.now()),
+    },
+    random: new SeededRandom(randomBytes(32).toString('hex')),
+    after,
+    sleep: (ms, signal) => sleepOn(after, ms, signal),
+    yield: () => nextTurn(),
+    uuid: () => randomUUID(),
+  };
+}

@@ -1,0 +1,146 @@
+import type { ChangeSet, Revision, TransactOutcome, Write } from './contract.js';
+import {
+  baseKey,
+  changeOf,
+  currentTag,
+  encodeMeta,
+  encodeVersion,
+  logKey,
+  type LoggedChange,
+  loggedChangeBytes,
+  metaKey,
+  type Version,
+  versionHeaderBytes,
+  writeLoggedChange,
+  writeVersionHeader,
+} from './lmdb-layout.js';
+
+/** A caller that waits for its transaction's batch to be on disk. */
+export interface Answer {
+  readonly outcome: TransactOutcome;
+  /** False for a transaction that wrote nothing: whatever becomes of the batch, it was not applied. */
+  readonly wrote: boolean;
+  readonly resolve: (outcome: TransactOutcome) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const nothing = Buffer.alloc(0);
+const operationHeaderBytes = 6;
+const initialBytes = 64 * 1024;
+
+/**
+ * The transactions that will share one flush. Evaluating a transaction encodes it straight into the buffer
+ * that the writer thread receives (put: key length, value length, key, value), so that the hot path makes
+ * no object per record.
+ */
+export class LmdbBatch {
+  /** The newest version of every key this batch writes. */
+  readonly overlay = new Map<string, Version>();
+  readonly sets: ChangeSet[] = [];
+  readonly answers: Answer[] = [];
+  transactions = 0;
+  #buffer = Buffer.allocUnsafeSlow(initialBytes);
+  #used = 0;
+
+  get bytes(): number {
+    return this.#used;
+  }
+
+  /**
+   * Adds one transaction. `before` finds the version of a key that this one replaces, tombstones included,
+   * and must see what this batch wrote so far. Returns false, adding nothing, if nothing would change.
+   */
+  add(
+    writes: readonly Write[],
+    revision: Revision,
+    compacted: Revision,
+    before: (key: string) => Version | undefined,
+  ): boolean {
+    const changes: LoggedChange[] = [];
+    let logBytes = 0;
+    for (const write of writes) {
+      const replaced = before(write.key);
+      const isDeleted = write.kind === 'delete';
+      if (isDeleted && (replaced === undefined || replaced.isDeleted)) continue;
+      const version: Version = {
+        isDeleted,
+        modRevision: revision,
+        createRevision: replaced === undefined || replaced.isDeleted ? revision : replaced.createRevision,
+        previous: replaced?.modRevision ?? (0 as Revision),
+        value: isDeleted ? nothing : asBuffer(write.value),
+      };
+      // The log no longer holds a version this old, so it must go where reads at a past revision find it.
+      if (replaced !== undefined && !replaced.isDeleted && replaced.modRevision <= compacted) {
+        this.#put(baseKey(write.key), encodeVersion(replaced));
+      }
+      this.#putCurrent(write.key, version);
+      this.overlay.set(write.key, version);
+      changes.push({ key: write.key, version });
+      logBytes += loggedChangeBytes(write.key, version.value.length);
+    }
+    if (changes.length === 0) return false;
+    this.#putLog(revision, changes, logBytes);
+    this.sets.push({ revision, changes: changes.map(changeOf) });
+    this.transactions += 1;
+    return true;
+  }
+
+  /** Closes the batch: what the writer thread is to put, in one transaction. */
+  encode(revision: Revision, compacted: Revision): Uint8Array<ArrayBuffer> {
+    this.#put(metaKey, encodeMeta(revision, compacted));
+    return this.#buffer.subarray(0, this.#used);
+  }
+
+  #putCurrent(key: string, version: Version): void {
+    const at = this.#begin(key.length + 1, versionHeaderBytes + version.value.length);
+    this.#buffer[at] = currentTag;
+    this.#buffer.write(key, at + 1, 'latin1');
+    const valueAt = at + 1 + key.length;
+    writeVersionHeader(this.#buffer, valueAt, version);
+    this.#buffer.set(version.value, valueAt + versionHeaderBytes);
+  }
+
+  #putLog(revision: Revision, changes: readonly LoggedChange[], bytes: number): void {
+    const key = logKey(revision);
+    let at = this.#begin(key.length, bytes);
+    this.#buffer.set(key, at);
+    at += key.length;
+    for (const change of changes) at = writeLoggedChange(this.#buffer, at, change.key, change.version);
+  }
+
+  #put(key: Buffer, value: Buffer): void {
+    const at = this.#begin(key.length, value.length);
+    this.#buffer.set(key, at);
+    this.#buffer.set(value, at + key.length);
+  }
+
+  /** Makes room for one record, writes its lengths, and returns where its key goes. */
+  #begin(keyBytes: number, valueBytes: number): number {
+    const at = this.#used;
+    const end = at + operationHeaderBytes + keyBytes + valueBytes;
+    if (end > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(end, this.#buffer.length * 2));
+      this.#buffer.copy(larger, 0, 0, at);
+      this.#buffer = larger;
+    }
+    this.#buffer.writeUInt16LE(keyBytes, at);
+    this.#buffer.writeUInt32LE(valueBytes, at + 2);
+    this.#used = end;
+    return at + operationHeaderBytes;
+  }
+}
+
+/** Calls `put` for every record of an encoded batch. */
+export function forEachRecord(batch: Buffer, put: (key: Buffer, value: Buffer) => void): void {
+  for (let at = 0; at < batch.length;) {
+    const keyAt = at + operationHeaderBytes;
+    const valueAt = keyAt + batch.readUInt16LE(at);
+    const end = valueAt + batch.readUInt32LE(at + 2);
+    put(batch.subarray(keyAt, valueAt), batch.subarray(valueAt, end));
+    at = end;
+  }
+}
+
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

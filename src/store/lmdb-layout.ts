@@ -1,0 +1,147 @@
+import { asRevision, type Change, type Entry, type Revision } from './contract.js';
+
+/**
+ * How the lmdb store lays its records out. One database, four kinds of record, told apart by the first byte:
+ *
+ * - meta: format version, newest revision, compacted revision;
+ * - current: a key's newest version. A deleted key stays as a tombstone until its deletion is compacted;
+ * - log, by revision: every change of that transaction, with the new value and the revision of the version
+ *   it replaced. Watches resume from it, and reads at a past revision walk back through it;
+ * - base: the version of a key that was in force at the compacted revision, if it has been replaced since.
+ *
+ * So a write costs one record per key and one per transaction, and history needs no index: the version of a
+ * key at revision R is found from its current record by following `previous` until it is R or older; it then
+ * stands in the log, or, where the log no longer reaches, in base.
+ */
+export const formatVersion = 1;
+
+export const metaKey = Buffer.from([0]);
+export const currentTag = 1;
+export const currentKey = (key: string): Buffer => Buffer.from(`\u0001${key}`, 'latin1');
+export const baseKey = (key: string): Buffer => Buffer.from(`\u0002${key}`, 'latin1');
+const logTag = 3;
+export function logKey(revision: number): Buffer {
+  const key = Buffer.allocUnsafe(9);
+  key[0] = logTag;
+  // The bytes of positive doubles, written big end first, sort as the numbers do.
+  key.writeDoubleBE(revision, 1);
+  return key;
+}
+export const userKeyOf = (recordKey: Buffer): string => recordKey.toString('latin1', 1);
+
+export interface Meta {
+  readonly version: number;
+  readonly revision: Revision;
+  readonly compacted: Revision;
+}
+
+export function encodeMeta(revision: number, compacted: number): Buffer {
+  const record = Buffer.allocUnsafe(17);
+  record[0] = formatVersion;
+  record.writeDoubleLE(revision, 1);
+  record.writeDoubleLE(compacted, 9);
+  return record;
+}
+
+export function decodeMeta(record: Buffer): Meta {
+  return {
+    version: record.readUInt8(0),
+    revision: asRevision(record.length < 17 ? 0 : record.readDoubleLE(1)),
+    compacted: asRevision(record.length < 17 ? 0 : record.readDoubleLE(9)),
+  };
+}
+
+/** One version of a key as a current or base record holds it: a header, then the value. */
+export interface Version {
+  readonly isDeleted: boolean;
+  readonly modRevision: Revision;
+  readonly createRevision: Revision;
+  /** The revision of the version this one replaced; 0 when there was none, or none that history still holds. */
+  readonly previous: Revision;
+  readonly value: Buffer;
+}
+
+export const versionHeaderBytes = 25;
+
+export function writeVersionHeader(
+  target: Buffer,
+  at: number,
+  version: Pick<Version, 'isDeleted' | 'modRevision' | 'createRevision' | 'previous'>,
+): void {
+  target[at] = version.isDeleted ? 1 : 0;
+  target.writeDoubleLE(version.modRevision, at + 1);
+  target.writeDoubleLE(version.createRevision, at + 9);
+  target.writeDoubleLE(version.previous, at + 17);
+}
+
+/** The value is a view of `record`: copy it before the record's memory is used again. */
+export function decodeVersion(record: Buffer): Version {
+  return {
+    isDeleted: record[0] === 1,
+    modRevision: asRevision(record.readDoubleLE(1)),
+    createRevision: asRevision(record.readDoubleLE(9)),
+    previous: asRevision(record.readDoubleLE(17)),
+    value: record.subarray(versionHeaderBytes),
+  };
+}
+
+export const encodeVersion = (version: Version): Buffer => {
+  const record = Buffer.allocUnsafe(versionHeaderBytes + version.value.length);
+  writeVersionHeader(record, 0, version);
+  version.value.copy(record, versionHeaderBytes);
+  return record;
+};
+
+/** One change as the log holds it: a version and the key it belongs to. */
+export interface LoggedChange {
+  readonly key: string;
+  readonly version: Version;
+}
+
+export const loggedChangeBytes = (key: string, valueBytes: number): number => 23 + key.length + valueBytes;
+
+export function writeLoggedChange(target: Buffer, at: number, key: string, version: Version): number {
+  target[at] = version.isDeleted ? 1 : 0;
+  target.writeUInt16LE(key.length, at + 1);
+  target.writeUInt32LE(version.value.length, at + 3);
+  target.writeDoubleLE(version.createRevision, at + 7);
+  target.writeDoubleLE(version.previous, at + 15);
+  target.write(key, at + 23, 'latin1');
+  target.set(version.value, at + 23 + key.length);
+  return at + 23 + key.length + version.value.length;
+}
+
+export function decodeLog(record: Buffer, revision: Revision): LoggedChange[] {
+  const changes: LoggedChange[] = [];
+  for (let at = 0; at < record.length;) {
+    const keyEnd = at + 23 + record.readUInt16LE(at + 1);
+    const valueEnd = keyEnd + record.readUInt32LE(at + 3);
+    changes.push({
+      key: record.toString('latin1', at + 23, keyEnd),
+      version: {
+        isDeleted: record[at] === 1,
+        modRevision: revision,
+        createRevision: asRevision(record.readDoubleLE(at + 7)),
+        previous: asRevision(record.readDoubleLE(at + 15)),
+        value: record.subarray(keyEnd, valueEnd),
+      },
+    });
+    at = valueEnd;
+  }
+  return changes;
+}
+
+export const revisionOfLogKey = (key: Buffer): Revision => asRevision(key.readDoubleBE(1));
+
+function entryOf(key: string, version: Version): Entry {
+  const { value, createRevision, modRevision } = version;
+  return { key, value, createRevision, modRevision };
+}
+
+/** What a reader sees of a key's version: nothing if it was deleted. */
+export const liveEntry = (key: string, version: Version | undefined): Entry | undefined =>
+  version === undefined || version.isDeleted ? undefined : entryOf(key, version);
+
+export function changeOf({ key, version }: LoggedChange): Change {
+  return version.isDeleted ? { kind: 'delete', key } : { kind: 'put', entry: entryOf(key, version) };
+}

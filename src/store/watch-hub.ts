@@ -1,0 +1,141 @@
+import type { Env } from '../env/env.js';
+import { expired } from './check-read.js';
+import type { ChangeSet, KeyRange, Revision, Watch, WatchOptions } from './contract.js';
+import { isInRange } from './key-range.js';
+import { WatchBuffer } from './watch-buffer.js';
+
+/** What the hub needs of an embedded store to bring a watcher up to date before it follows live changes. */
+export interface WatchHistory {
+  /** The newest revision that watchers may see. */
+  visibleRevision(): Revision;
+  compactedRevision(): Revision;
+  /** Some of the change sets after `after`, in order, and the revision up to which they are complete. */
+  changesAfter(after: Revision): Promise<{ readonly sets: readonly ChangeSet[]; readonly upTo: Revision }>;
+}
+
+interface Group {
+  readonly range: KeyRange;
+  readonly members: Set<WatchBuffer>;
+}
+
+/**
+ * Watches over an embedded store. A watcher first reads history, at its own pace and without a buffer; when
+ * it has reached the present it joins the live watchers. Watchers of one range form a group, so that a
+ * change is matched once per range and the same change sets are handed to all: 200 watchers of one range
+ * cost 200 pushes, not 200 filters.
+ */
+export class WatchHub {
+  readonly #groups = new Map<string, Group>();
+  readonly #catchingUp = new Set<WatchBuffer>();
+
+  constructor(
+    private readonly history: WatchHistory,
+    private readonly env: Env,
+  ) {}
+
+  watch(range: KeyRange, options: WatchOptions): Watch {
+    const groupKey = `${range.from}\n${range.to}`;
+    const buffer: WatchBuffer = new WatchBuffer(options, () => this.#leave(groupKey, buffer));
+    if (buffer.isEnded) return buffer;
+    this.#catchingUp.add(buffer);
+    return new CatchingUp(this.history, this.env, range, buffer, () => {
+      this.#catchingUp.delete(buffer);
+      this.#join(groupKey, range, buffer);
+    });
+  }
+
+  /** Tells the live watchers about transactions that have just become visible, in revision order. */
+  publish(sets: readonly ChangeSet[]): void {
+    for (const group of this.#groups.values()) {
+      const matching = matchingSets(sets, group.range);
+      if (matching.length === 0) continue;
+      for (const member of group.members) member.push(matching);
+    }
+  }
+
+  endAll(error: Error): void {
+    for (const buffer of this.#catchingUp) buffer.end(error);
+    for (const group of this.#groups.values()) for (const member of group.members) member.end(error);
+  }
+
+  #join(groupKey: string, range: KeyRange, buffer: WatchBuffer): void {
+    if (buffer.isEnded) return;
+    let group = this.#groups.get(groupKey);
+    if (group === undefined) {
+      group = { range, members: new Set() };
+      this.#groups.set(groupKey, group);
+    }
+    group.members.add(buffer);
+  }
+
+  #leave(groupKey: string, buffer: WatchBuffer): void {
+    this.#catchingUp.delete(buffer);
+    const group = this.#groups.get(groupKey);
+    if (group?.members.delete(buffer) && group.members.size === 0) this.#groups.delete(groupKey);
+  }
+}
+
+/** The reader's view of a watch that starts in the past: history first, then the live buffer. */
+class CatchingUp implements Watch {
+  #isLive = false;
+  #position: Revision;
+
+  constructor(
+    private readonly history: WatchHistory,
+    private readonly env: Env,
+    private readonly range: KeyRange,
+    private readonly buffer: WatchBuffer,
+    private readonly goLive: () => void,
+  ) {
+    this.#position = buffer.position;
+  }
+
+  async next(): Promise<IteratorResult<readonly ChangeSet[], undefined>> {
+    while (!this.#isLive && !this.buffer.isEnded) {
+      if (this.#position < this.history.compactedRevision()) {
+        this.buffer.end(expired(this.#position, this.history.compactedRevision()));
+      } else if (this.#position >= this.history.visibleRevision()) {
+        // Nothing may be published between finding that history is read to its end and going live:
+        // there is no await between the two.
+        this.#isLive = true;
+        this.goLive();
+      } else {
+        const found = await this.#readHistory();
+        if (found !== undefined) return found;
+        await this.env.yield();
+      }
+    }
+    return this.buffer.next();
+  }
+
+  return(): Promise<IteratorResult<readonly ChangeSet[], undefined>> {
+    return this.buffer.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #readHistory(): Promise<IteratorResult<readonly ChangeSet[], undefined> | undefined> {
+    const { sets, upTo } = await this.history.changesAfter(this.#position);
+    this.#position = upTo;
+    const matching = matchingSets(sets, this.range);
+    if (matching.length === 0) return undefined;
+    // The reader is waiting when this is pushed, so it goes straight through and no buffer can overflow.
+    const turn = this.buffer.next();
+    this.buffer.push(matching);
+    return turn;
+  }
+}
+
+function matchingSets(sets: readonly ChangeSet[], range: KeyRange): readonly ChangeSet[] {
+  const matching: ChangeSet[] = [];
+  for (const set of sets) {
+    const changes = set.changes.filter((change) =>
+      isInRange(range, change.kind === 'put' ? change.entry.key : change.key),
+    );
+    if (changes.length === set.changes.length) matching.push(set);
+    else if (changes.length > 0) matching.push({ revision: set.revision, changes });
+  }
+  return matching;
+}

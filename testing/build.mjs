@@ -1,0 +1,17 @@
+// Compiles src, bench and testing into dist, then removes what dist holds of sources that are gone.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const compiled = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], {
+  stdio: 'inherit',
+});
+if (compiled.status !== 0) process.exit(compiled.status ?? 1);
+
+const output = join(root, 'dist');
+for (const file of readdirSync(output, { recursive: true })) {
+  const source = String(file).replace(/(\.d\.ts|\.js|\.js\.map)$/, '.ts');
+  if (source !== String(file) && !existsSync(join(root, source))) rmSync(join(output, String(file)));
+}

@@ -1,0 +1,53 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A loopback proxy that loses what a network may lose. */
+export interface TcpProxy {
+  readonly port: number;
+  /** pass: everything. swallowReplies: requests arrive, answers do not. blackhole: nothing arrives anywhere. */
+  mode: 'pass' | 'swallowReplies' | 'blackhole';
+  /** Ends every connection there is now. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+export function startProxy(targetPort: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const target = connect(targetPort, '127.0.0.1');
+    const link = (from: Socket, to: Socket, passes: () => boolean): void => {
+      sockets.add(from);
+      from.on('data', (chunk) => {
+        if (passes()) to.write(chunk);
+      });
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      from.on('error', () => from.destroy());
+    };
+    link(client, target, () => proxy.mode !== 'blackhole');
+    link(target, client, () => proxy.mode === 'pass');
+  });
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  let proxy: TcpProxy;
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('no port');
+      proxy = {
+        port: address.port,
+        mode: 'pass',
+        cut,
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed());
+            cut();
+          }),
+      };
+      resolve(proxy);
+    });
+  });
+}
