@@ -36,8 +36,9 @@ node_modules/.package-lock.json: package.json package-lock.json .npmrc
 	@command -v node >/dev/null || { echo 'berth needs Node $(NODE_MIN) or later; no node was found on PATH' >&2; exit 1; }
 	@node -e "const [a,b]=process.versions.node.split('.').map(Number),[x,y]='$(NODE_MIN)'.split('.').map(Number); \
 	  if (a<x||(a===x&&b<y)) { console.error('berth needs Node $(NODE_MIN) or later; this is '+process.version); process.exit(1) }"
-	@echo 'installing npm packages (npm ci)'
-	@npm ci --no-fund --no-audit --loglevel=error
+	@echo 'installing npm packages'
+# Not `npm ci`: it insists on the optional packages of every other platform, which some mirrors do not carry.
+	@npm install --no-save --loglevel=error
 	@touch $@
 
 dist/.built: node_modules/.package-lock.json tsconfig.json $(shell find src bench testing -name '*.ts' -o -name '*.mjs')
