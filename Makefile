@@ -1,6 +1,6 @@
 # The two commands of README.md are `make up` and `make test`; each sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help up test bench test-setup lint format clean
+.PHONY: help up test bench node test-setup clean
 
 NODE_MIN := 20.19
 # What the tests need besides npm packages: the command, and Debian's package it comes from.
@@ -12,30 +12,28 @@ help:
 	@echo 'make bench   set up, then measure; BENCH="lmdb etcd …" for some of it'
 	@echo 'make clean   remove what the build made'
 
-up: dist/.built
+up: node dist/.built
 	@node dist/src/cli/berth.js version
 
-test: test-setup dist/.built
+test: node test-setup dist/.built
 	@node node_modules/oxfmt/bin/oxfmt --check
 	@node node_modules/oxlint/bin/oxlint --deny-warnings
 	@node testing/test.mjs
 
-bench: test-setup dist/.built
+bench: node test-setup dist/.built
 	@node --expose-gc dist/bench/run.js $(BENCH)
-
-lint: node_modules/.package-lock.json
-	@node node_modules/oxlint/bin/oxlint --deny-warnings
-
-format: node_modules/.package-lock.json
-	@node node_modules/oxfmt/bin/oxfmt
 
 clean:
 	rm -rf dist node_modules
 
-node_modules/.package-lock.json: package.json package-lock.json .npmrc
+# Asked every time: the Node that compiled yesterday may not be the one that runs today.
+node:
 	@command -v node >/dev/null || { echo 'berth needs Node $(NODE_MIN) or later; no node was found on PATH' >&2; exit 1; }
 	@node -e "const [a,b]=process.versions.node.split('.').map(Number),[x,y]='$(NODE_MIN)'.split('.').map(Number); \
 	  if (a<x||(a===x&&b<y)) { console.error('berth needs Node $(NODE_MIN) or later; this is '+process.version); process.exit(1) }"
+
+node_modules/.package-lock.json: package.json package-lock.json .npmrc | node
+	@command -v npm >/dev/null || { echo "berth needs npm (on Debian it is a package of its own beside nodejs)" >&2; exit 1; }
 	@echo 'installing npm packages'
 # Not `npm ci`: it insists on the optional packages of every other platform, which some mirrors do not carry.
 	@npm install --no-save --loglevel=error
@@ -49,9 +47,11 @@ dist/.built: node_modules/.package-lock.json tsconfig.json $(shell find src benc
 # Installs only what is missing, and says so.
 test-setup:
 	@missing=; for tool in $(TEST_TOOLS); do \
-	  command -v $${tool%%:*} >/dev/null || missing="$$missing $${tool##*:}"; done; \
+	  command -v $${tool%%:*} >/dev/null || case "$$missing" in *" $${tool##*:}"*) ;; *) missing="$$missing $${tool##*:}";; esac; done; \
 	[ -z "$$missing" ] || { \
 	  command -v apt-get >/dev/null || { echo "the tests need$$missing (Debian's names); install them and try again" >&2; exit 1; }; \
-	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
-	  echo "installing Debian packages:$$missing"; \
-	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
+	  sudo=; [ "$$(id -u)" = 0 ] || { sudo=sudo; command -v sudo >/dev/null || { \
+	    echo "the tests need$$missing: install them as root, or install sudo" >&2; exit 1; }; }; \
+	  echo "installing Debian packages:$$missing (etcd-server also sets up a service, which the tests do not use)"; \
+	  $$sudo apt-get update -qq && \
+	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }

@@ -3,7 +3,7 @@ import { realEnv } from '../src/env/real.js';
 import type { Write } from '../src/store/contract.js';
 import { LmdbStore } from '../src/store/lmdb.js';
 import { scratchDirectory } from '../testing/scratch.js';
-import { run } from '../testing/strace.js';
+import { run } from '../testing/run-process.js';
 import type { Bench } from './measure.js';
 
 const keys = 1_000_000;

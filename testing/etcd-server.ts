@@ -12,6 +12,8 @@ import { scratchDirectory } from './scratch.js';
 export interface EtcdCluster {
   readonly urls: readonly string[];
   readonly certificates: TestCertificates | undefined;
+  /** The number of the member that leads now. */
+  leader(): Promise<number>;
   /** Ends one member with SIGKILL. */
   kill(member: number): Promise<void>;
   /** Starts a killed member again on the data it had. */
@@ -26,7 +28,9 @@ interface Member {
   process: ChildProcess | undefined;
 }
 
-export async function startEtcd(options: { members?: number; tls?: boolean } = {}): Promise<EtcdCluster> {
+export async function startEtcd(
+  options: { members?: number; tls?: boolean; flags?: readonly string[] } = {},
+): Promise<EtcdCluster> {
   const found = spawnSync('etcd', ['--version']);
   if (found.error !== undefined)
     throw new Error('etcd is not installed: make test-setup installs Debian’s etcd-server');
@@ -53,6 +57,7 @@ export async function startEtcd(options: { members?: number; tls?: boolean } = {
         ...['--listen-client-urls', member.clientUrl, '--advertise-client-urls', member.clientUrl],
         ...['--listen-peer-urls', member.peerUrl, '--initial-advertise-peer-urls', member.peerUrl],
         ...['--initial-cluster', initialCluster, '--initial-cluster-state', 'new', '--logger', 'zap'],
+        ...(options.flags ?? []),
         ...(certificates === undefined
           ? []
           : [
@@ -81,8 +86,23 @@ export async function startEtcd(options: { members?: number; tls?: boolean } = {
     await gone;
   };
 
-  for (const member of members) start(member);
-  await Promise.all(members.map(healthy));
+  // A test that fails must not leave servers behind.
+  const killAll = (): void => {
+    for (const member of members) member.process?.kill('SIGKILL');
+  };
+  process.once('exit', killAll);
+  const stop = async (): Promise<void> => {
+    process.off('exit', killAll);
+    await Promise.all(members.map(kill));
+    scratch.remove();
+  };
+  try {
+    for (const member of members) start(member);
+    await Promise.all(members.map(healthy));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   const at = (index: number): Member => {
     const member = members[index];
     if (member === undefined) throw new Error(`no member ${index}`);
@@ -96,22 +116,31 @@ export async function startEtcd(options: { members?: number; tls?: boolean } = {
       start(at(index));
       await healthy(at(index));
     },
-    stop: async () => {
-      await Promise.all(members.map(kill));
-      scratch.remove();
+    leader: async () => {
+      for (const [index, member] of members.entries()) {
+        if (/^etcd_server_is_leader 1$/m.test(await get(`${member.clientUrl}/metrics`, certificates)))
+          return index;
+      }
+      throw new Error('no member leads');
     },
+    stop,
   };
 }
 
-function isHealthy(url: string, certificates: TestCertificates | undefined): Promise<boolean> {
+const isHealthy = async (url: string, certificates: TestCertificates | undefined): Promise<boolean> =>
+  (await get(`${url}/health`, certificates)).includes('"health":"true"');
+
+/** What a member answers, or nothing. */
+function get(url: string, certificates: TestCertificates | undefined): Promise<string> {
   return new Promise((resolve) => {
     const options = { timeout: 1000, ...(certificates === undefined ? {} : certificates.pem) };
     const send = certificates === undefined ? httpRequest : httpsRequest;
-    const request = send(`${url}/health`, options, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
+    const request = send(url, options, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => resolve(text));
     });
-    request.on('error', () => resolve(false));
+    request.on('error', () => resolve(''));
     request.on('timeout', () => request.destroy());
     request.end();
   });

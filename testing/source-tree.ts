@@ -29,16 +29,23 @@ export function readSources(): SourceFile[] {
     .map((path) => parseSource(path, readFileSync(join(projectRoot, path), 'utf8')));
 }
 
-const timerNames = new Set(['setTimeout', 'setInterval', 'setImmediate', 'performance']);
-const clockCalls = new Map([
-  ['Date', /^now$/],
-  ['Math', /^random$/],
-  ['process', /^(hrtime|uptime)$/],
-  ['AbortSignal', /^timeout$/],
-  ['crypto', /^(randomUUID|getRandomValues)$/],
+// Names whose every use reaches for the machine's time or chance.
+const doorNames = new Set(['setTimeout', 'setInterval', 'setImmediate', 'performance', 'webcrypto']);
+// Names of which only these members are harmless.
+const harmless: ReadonlyMap<string, RegExp> = new Map([
+  ['Date', /^(parse|UTC|prototype)$/],
+  ['Math', /^(?!random$)/],
+  ['process', /^(?!hrtime$|uptime$|getBuiltinModule$)/],
+  ['AbortSignal', /^(?!timeout$)/],
+  ['crypto', /^$/],
+  ['globalThis', /^$/],
 ]);
-const clockModules = /^node:(timers|timers\/promises|perf_hooks)$/;
-const randomImports = /^(random|getRandomValues)/;
+const doorModules = /^node:(timers|timers\/promises|perf_hooks|process|module)$/;
+// Of these modules, only what matches is a door; a whole module always is.
+const doorsOfModules: ReadonlyMap<string, RegExp> = new Map([
+  ['node:crypto', /^(random|getRandomValues|webcrypto)/],
+  ['node:os', /^uptime$/],
+]);
 
 export function parseSource(path: string, text: string): SourceFile {
   const { program, module, errors } = parseSync(path, text);
@@ -49,38 +56,54 @@ export function parseSource(path: string, text: string): SourceFile {
   const doors: string[] = [];
   const door = (at: number, what: string): void =>
     void doors.push(`${path}:${text.slice(0, at).split('\n').length}: ${what}`);
-  const reach = (specifier: string, isTypeOnly = false): void => {
+  const reach = (
+    at: number,
+    specifier: string,
+    isTypeOnly: boolean,
+    names: readonly (string | undefined)[],
+  ): void => {
     if (specifier.startsWith('.')) {
       const target = normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts');
       (isTypeOnly ? typeOnlyImports : imports).push(target);
-    } else if (!specifier.startsWith('node:')) {
+      return;
+    }
+    if (!specifier.startsWith('node:')) {
       packages.push(
         specifier
           .split('/')
           .slice(0, specifier.startsWith('@') ? 2 : 1)
           .join('/'),
       );
+      return;
     }
+    const pattern = doorsOfModules.get(specifier);
+    const isDoor =
+      doorModules.test(specifier) ||
+      (pattern !== undefined && names.some((name) => name === undefined || pattern.test(name)));
+    if (isDoor && !isTypeOnly) door(at, `import of ${specifier}`);
   };
 
   for (const { moduleRequest, entries, start } of module.staticImports) {
-    reach(moduleRequest.value, entries.length > 0 && entries.every((entry) => entry.isType));
-    if (clockModules.test(moduleRequest.value)) door(start, `import of ${moduleRequest.value}`);
-    if (moduleRequest.value === 'node:crypto' || moduleRequest.value === 'node:os') {
-      for (const entry of entries) {
-        const name = entry.importName.name ?? '*';
-        if (randomImports.test(name) || name === 'uptime' || entry.importName.kind !== 'Name') {
-          door(start, `${name} of ${moduleRequest.value}`);
-        }
-      }
+    const isTypeOnly = entries.length > 0 && entries.every((entry) => entry.isType);
+    reach(
+      start,
+      moduleRequest.value,
+      isTypeOnly,
+      entries.map((entry) => entry.importName.name ?? undefined),
+    );
+  }
+  for (const { entries, start } of module.staticExports) {
+    for (const { moduleRequest, isType, importName } of entries) {
+      if (moduleRequest) reach(start, moduleRequest.value, isType, [importName.name ?? undefined]);
     }
   }
-  for (const { entries } of module.staticExports) {
-    for (const { moduleRequest, isType } of entries) if (moduleRequest) reach(moduleRequest.value, isType);
-  }
+  // Where a name stands that its surroundings make harmless. Parents are visited before what they hold.
+  const allowed = new Set<number>();
   new Visitor({
     ImportExpression(node) {
-      if (node.source.type === 'Literal' && typeof node.source.value === 'string') reach(node.source.value);
+      if (node.source.type === 'Literal' && typeof node.source.value === 'string') {
+        reach(node.start, node.source.value, false, [undefined]);
+      }
     },
     NewExpression(node) {
       if (node.callee.type !== 'Identifier') return;
@@ -92,26 +115,29 @@ export function parseSource(path: string, text: string): SourceFile {
         typeof first.value === 'string' &&
         /^\..*\.js$/.test(first.value)
       ) {
-        reach(first.value);
+        reach(node.start, first.value, false, []);
       }
-      if (node.callee.name === 'Date' && node.arguments.length === 0) door(node.start, 'new Date()');
-    },
-    CallExpression(node) {
-      if (node.callee.type === 'Identifier' && timerNames.has(node.callee.name))
-        door(node.start, node.callee.name);
+      // A date that is given its time only formats it.
+      if (node.callee.name === 'Date' && node.arguments.length > 0) allowed.add(node.callee.start);
     },
     MemberExpression(node) {
-      if (node.object.type !== 'Identifier' || node.property.type !== 'Identifier' || node.computed) return;
-      const { name } = node.object;
-      if (timerNames.has(name) || clockCalls.get(name)?.test(node.property.name)) {
-        door(node.start, `${name}.${node.property.name}`);
-      }
-      if (
-        name === 'globalThis' &&
-        (timerNames.has(node.property.name) || clockCalls.has(node.property.name))
-      ) {
-        door(node.start, `globalThis.${node.property.name}`);
-      }
+      const { object, property, computed } = node;
+      if (property.type === 'Identifier' && !computed) allowed.add(property.start);
+      if (object.type !== 'Identifier' || property.type !== 'Identifier' || computed) return;
+      if (harmless.get(object.name)?.test(property.name)) allowed.add(object.start);
+    },
+    Property(node) {
+      if (node.key.type === 'Identifier' && !node.computed && !node.shorthand) allowed.add(node.key.start);
+    },
+    TSTypeReference(node) {
+      if (node.typeName.type === 'Identifier') allowed.add(node.typeName.start);
+    },
+    BinaryExpression(node) {
+      if (node.operator === 'instanceof' && node.right.type === 'Identifier') allowed.add(node.right.start);
+    },
+    Identifier(node) {
+      const isDoor = doorNames.has(node.name) || harmless.has(node.name);
+      if (isDoor && !allowed.has(node.start)) door(node.start, node.name);
     },
   }).visit(program);
   return { path, text, imports, typeOnlyImports, packages, doors };

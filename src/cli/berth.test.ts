@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fixturePath, type Ran, run } from '../../testing/strace.js';
+import { fixturePath, type Ran, run } from '../../testing/run-process.js';
 
 const berth = (...words: string[]): Promise<Ran> =>
   run(process.execPath, [fixturePath(import.meta.url, 'berth.js'), ...words]);
@@ -13,9 +13,26 @@ describe('berth', () => {
     expect(await berth('--version')).toMatchObject({ status: 0, stderr: '' });
   });
 
+  it('shows help, of everything or of one command', async () => {
+    expect((await berth('help')).stdout).toContain('Commands:');
+    expect(await berth('help', 'version')).toMatchObject({ status: 0, stderr: '' });
+    expect((await berth('help', 'version')).stdout).toContain('--output');
+  });
+
+  it('does not mind a reader that leaves, and says when its output cannot be written', async () => {
+    const program = fixturePath(import.meta.url, 'berth.js');
+    expect(await run('sh', ['-c', `"$0" "$1" version | true`, process.execPath, program])).toMatchObject({
+      stderr: '',
+    });
+    const full = await run('sh', ['-c', `"$0" "$1" version > /dev/full`, process.execPath, program]);
+    expect(full).toMatchObject({ status: 1 });
+    expect(full.stderr).toMatch(/^error: cannot write to standard output: .*\n$/);
+  });
+
   it.each([
     { words: ['versoin'], says: 'Did you mean version?' },
     { words: ['version', '-o', 'xml'], says: 'Allowed choices are json' },
+    { words: ['help', 'nope'], says: "unknown command 'nope'" },
     { words: ['--nope'], says: "unknown option '--nope'" },
   ])('answers $words with one clear message and exit code 64', async ({ words, says }) => {
     const ran = await berth(...words);

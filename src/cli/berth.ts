@@ -7,11 +7,27 @@ import { packageVersion, versionCommand } from './version.js';
 const program = new Command('berth')
   .description('A distributed scheduler and control plane that explains itself.')
   .version(packageVersion(), '-V, --version', 'print the version')
-  .helpCommand('help [command]', 'show help for a command')
+  .helpCommand(false)
   .showHelpAfterError('(berth --help lists the commands)')
   .exitOverride();
 
-for (const command of [versionCommand()]) program.addCommand(command.copyInheritedSettings(program));
+const help = new Command('help')
+  .description('show help, of one command if it is named')
+  .argument('[command]')
+  .action((name?: string) => {
+    const named = name === undefined ? program : program.commands.find((command) => command.name() === name);
+    if (named === undefined) return program.error(`error: unknown command '${name}'`);
+    return named.help();
+  });
+
+// Whoever reads our output may leave before the end of it; that is their right, not our failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE')
+    process.stderr.write(`error: cannot write to standard output: ${error.message}\n`);
+  process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.error);
+});
+
+for (const command of [versionCommand(), help]) program.addCommand(command.copyInheritedSettings(program));
 
 try {
   await program.parseAsync();

@@ -32,6 +32,13 @@ export class EventHeap<E extends HeapEvent> {
     events[index] = event;
   }
 
+  /** Takes out every event for which `isGone` is true. */
+  prune(isGone: (event: E) => boolean): void {
+    const kept = this.#events.filter((event) => !isGone(event));
+    this.#events.length = 0;
+    for (const event of kept) this.push(event);
+  }
+
   pop(): E | undefined {
     const events = this.#events;
     const first = events[0];

@@ -1,9 +1,13 @@
+import childProcess from 'node:child_process';
 import crypto from 'node:crypto';
+import dns from 'node:dns';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import net from 'node:net';
 import os from 'node:os';
 import timers from 'node:timers';
 import timersPromises from 'node:timers/promises';
+import zlib from 'node:zlib';
 
 type Callable = (this: unknown, ...args: unknown[]) => unknown;
 type Holder = Record<string, unknown>;
@@ -20,9 +24,22 @@ export class SealedGlobalError extends Error {
 
 const sealedMark = Symbol('sealed');
 
+/** The names of an object's functions, those of its class included. */
+function methodsOf(holder: object): string[] {
+  const names = new Set([
+    ...Object.getOwnPropertyNames(holder),
+    ...Object.getOwnPropertyNames(Object.getPrototypeOf(holder) as object),
+  ]);
+  names.delete('constructor');
+  return [...names].filter(
+    (name) => typeof (holder as Holder)[name] === 'function' && !(name in Object.prototype),
+  );
+}
+
 /**
  * While a simulated event and the promise work it started run (between `enter` and `leave`), the machine's
- * clocks, timers, randomness and asynchronous files throw. Outside that stretch they work, so that a test
+ * clocks, timers and randomness throw, and so does what answers on the machine's own time: files, processes,
+ * sockets, cryptography off the main thread. Outside that stretch they work, so that a test
  * runner in the same process goes on undisturbed.
  */
 export class GlobalSeal {
@@ -32,15 +49,16 @@ export class GlobalSeal {
   constructor() {
     if (sealedMark in Date.now) throw new Error('another simulated run is in progress in this process');
     this.#sealAll(Math, 'Math', ['random']);
-    this.#sealAll(performance, 'performance', ['now']);
+    this.#sealAll(performance, 'performance', methodsOf(performance));
     this.#sealAll(process, 'process', ['hrtime', 'uptime']);
     this.#sealAll(AbortSignal, 'AbortSignal', ['timeout']);
     this.#sealAll(globalThis.crypto, 'crypto', ['randomUUID', 'getRandomValues']);
+    this.#sealAll(globalThis.crypto.subtle, 'crypto.subtle', methodsOf(globalThis.crypto.subtle));
     // Its getRandomValues cannot be replaced; it hands on to the global one, which can.
     this.#sealAll(
       crypto,
       'node:crypto',
-      Object.keys(crypto).filter((name) => name.startsWith('random')),
+      Object.keys(crypto).filter((name) => name.startsWith('random') || `${name}Sync` in crypto),
     );
     this.#sealAll(os, 'node:os', ['uptime']);
     this.#sealAll(globalThis, 'globalThis', ['setTimeout', 'setInterval', 'setImmediate']);
@@ -53,6 +71,17 @@ export class GlobalSeal {
       Object.keys(fs).filter((name) => `${name}Sync` in fs || /^create(Read|Write)Stream$|^watch/.test(name)),
     );
     this.#sealAll(fs.promises, 'node:fs/promises', Object.keys(fs.promises));
+    this.#sealAll(
+      zlib,
+      'node:zlib',
+      Object.keys(zlib).filter((name) => `${name}Sync` in zlib),
+    );
+    this.#sealAll(childProcess, 'node:child_process', ['exec', 'execFile', 'fork', 'spawn']);
+    this.#sealAll(net, 'node:net', ['connect', 'createConnection', 'createServer']);
+    this.#sealAll(dns, 'node:dns', methodsOf(dns));
+    this.#sealAll(dns.promises, 'node:dns/promises', methodsOf(dns.promises));
+    this.#sealGetter(Event.prototype, 'timeStamp', 'Event.timeStamp');
+    this.#sealGetter(Intl.DateTimeFormat.prototype, 'format', 'Intl.DateTimeFormat.format');
     this.#sealDate();
     syncBuiltinESMExports();
   }
@@ -104,6 +133,20 @@ export class GlobalSeal {
     });
   }
 
+  #sealGetter(holder: object, name: string, shownName: string): void {
+    const own = Object.getOwnPropertyDescriptor(holder, name);
+    if (own?.get === undefined) throw new Error(`${shownName} is no getter`);
+    const isInside = (): boolean => this.#inside;
+    Object.defineProperty(holder, name, {
+      ...own,
+      get(this: unknown): unknown {
+        if (isInside()) throw new SealedGlobalError(shownName);
+        return own.get?.call(this) as unknown;
+      },
+    });
+    this.#undo.push(() => Object.defineProperty(holder, name, own));
+  }
+
   #sealDate(): void {
     const RealDate = globalThis.Date;
     const refuse = (name: string): void => {
@@ -128,8 +171,10 @@ export class GlobalSeal {
         return property === 'now' ? now : (Reflect.get(target, property) as unknown);
       },
     });
+    RealDate.prototype.constructor = globalThis.Date;
     this.#undo.push(() => {
       globalThis.Date = RealDate;
+      RealDate.prototype.constructor = RealDate;
     });
   }
 }

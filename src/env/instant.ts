@@ -26,7 +26,10 @@ export const bootInstant = (ms: number): BootInstant => ms as unknown as BootIns
 export const wallInstant = (ms: number): WallInstant => ms as unknown as WallInstant;
 
 /** Milliseconds from `from` to `to`; negative when `to` is the earlier one. */
-export function msBetween<T extends Instant>(from: T, to: NoInfer<T>): number {
+export function msBetween(from: MonotonicInstant, to: MonotonicInstant): number;
+export function msBetween(from: BootInstant, to: BootInstant): number;
+export function msBetween(from: WallInstant, to: WallInstant): number;
+export function msBetween(from: Instant, to: Instant): number {
   return asNumber(to) - asNumber(from);
 }
 

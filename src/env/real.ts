@@ -5,14 +5,10 @@ import type { Env, Timer } from './env.js';
 import { bootInstant, monotonicInstant, wallInstant } from './instant.js';
 import { SeededRandom } from './random.js';
 import { sleepOn } from './sleep.js';
-
-// Node stores a timer's delay in a signed 32-bit number and fires at once when it does not fit.
-const timerDelayMsMax = 0x7fff_ffff;
+import { checkTimerDelay } from './timer-delay.js';
 
 function after(ms: number, callback: () => void): Timer {
-  if (!(ms >= 0 && ms <= timerDelayMsMax)) {
-    throw new RangeError(`after(ms): got ${ms}, allowed is 0 to ${timerDelayMsMax}`);
-  }
+  checkTimerDelay(ms);
   const handle = setTimeout(callback, ms);
   return { cancel: () => clearTimeout(handle) };
 }

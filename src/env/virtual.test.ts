@@ -1,7 +1,11 @@
-import { getRandomValues, randomBytes, randomUUID } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { getRandomValues, randomBytes, randomUUID, scrypt } from 'node:crypto';
+import { createReadStream, readFile as readFileWithCallback } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { uptime } from 'node:os';
+import { setTimeout as timersSetTimeout } from 'node:timers';
 import { setTimeout as promisedTimeout } from 'node:timers/promises';
+import { gzip } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Env } from './env.js';
 import { SealedGlobalError } from './global-seal.js';
@@ -12,9 +16,12 @@ import { VirtualTime } from './virtual.js';
 async function fiftyTasks(seed: number): Promise<string> {
   const lines: string[] = [];
   const world = new VirtualTime({ seed, trace: (line) => lines.push(`event ${line}`) });
+  const machines = Array.from({ length: 7 }, (_, index) =>
+    world.machine(`m${index}`, { rate: 1 + (index % 3) * 0.001 }),
+  );
   const mailboxes = Array.from({ length: 50 }, () => [] as string[]);
   for (let index = 0; index < 50; index++) {
-    const machine = world.machine(`m${index % 7}`, { rate: 1 + (index % 3) * 0.001 });
+    const machine = machines[index % 7] as (typeof machines)[0];
     world.spawn(machine, `task ${index}`, async (env) => {
       for (let round = 0; round < 8; round++) {
         await env.sleep(env.random.integer(4) * 10);
@@ -60,7 +67,8 @@ describe('a virtual world', () => {
     for (let seed = 0; seed < 20; seed++) {
       const world = new VirtualTime({ seed });
       const order: number[] = [];
-      for (let index = 0; index < 4; index++) world.machine('m').env.after(10, () => order.push(index));
+      const { env } = world.machine('m');
+      for (let index = 0; index < 4; index++) env.after(10, () => order.push(index));
       await world.run();
       orders.add(order.join(''));
     }
@@ -85,6 +93,24 @@ describe('a virtual world', () => {
     expect(await world.run()).toMatchObject({ kind: 'deadlock', atMs: 0 });
   });
 
+  it('lets go of cancelled timers long before their time', async () => {
+    const world = new VirtualTime({ seed: 1 });
+    const { env } = world.machine('m');
+    const held = new WeakRef({ large: true });
+    for (let count = 0; count < 5_000; count++) env.after(3_600_000, () => void held.deref()).cancel();
+    env.after(5, () => undefined);
+    expect(await world.run()).toEqual({ kind: 'idle', atMs: 5, events: 1, waiting: [] });
+  });
+
+  it('has the same bound on delays as the real one, and one machine per name', () => {
+    const world = new VirtualTime({ seed: 1 });
+    const { env } = world.machine('m');
+    for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31]) {
+      expect(() => env.after(ms, () => undefined)).toThrow('allowed is 0 to');
+    }
+    expect(() => world.machine('m')).toThrow('has a machine m already');
+  });
+
   it('stops at a limit and goes on from there', async () => {
     const world = new VirtualTime({ seed: 1 });
     let ticks = 0;
@@ -98,6 +124,7 @@ describe('a virtual world', () => {
     expect(ticks).toBe(9);
     await world.run(200);
     expect(ticks).toBe(20);
+    expect(await world.run(100), 'time does not go back').toMatchObject({ kind: 'limit', atMs: 200 });
   });
 
   it('ends with the error of a task or a timer that fails, and names the task', async () => {
@@ -153,8 +180,9 @@ describe('a virtual machine', () => {
     const cancelled = sleeper.env.after(100, () => {
       throw new Error('a timer that was cancelled during a suspend fired');
     });
-    world.machine('other').env.after(40, () => sleeper.suspend(500));
-    world.machine('other').env.after(300, () => cancelled.cancel());
+    const other = world.machine('other').env;
+    other.after(40, () => sleeper.suspend(500));
+    other.after(300, () => cancelled.cancel());
     await world.run();
     expect(firedAtMs).toBe(600);
     expect(msBetween(monotonic, clock.monotonic())).toBe(100);
@@ -176,7 +204,19 @@ describe('inside a virtual run', () => {
     'new Date()': () => new Date(),
     'Date()': () => Date(),
     'Math.random': () => Math.random(),
+    'Date.prototype.constructor': () => new (new Date(0).constructor as typeof Date)(),
+    'Intl.DateTimeFormat.format': () => new Intl.DateTimeFormat().format(),
     'performance.now': () => performance.now(),
+    'performance.mark': () => performance.mark('m'),
+    'process.uptime': () => process.uptime(),
+    'Event.timeStamp': () => new Event('e').timeStamp,
+    'crypto.subtle.digest': () => globalThis.crypto.subtle.digest('SHA-256', new Uint8Array(1)),
+    'node:crypto.scrypt': () => scrypt('a', 'b', 8, () => undefined),
+    'node:child_process.spawn': () => spawn('true'),
+    'node:fs.readFile': () => readFileWithCallback('package.json', () => undefined),
+    'node:fs.createReadStream': () => createReadStream('package.json').destroy(),
+    'node:timers.setTimeout': () => timersSetTimeout(() => undefined, 1),
+    'node:zlib.gzip': () => gzip('x', () => undefined),
     'process.hrtime': () => process.hrtime(),
     'process.hrtime.bigint': () => process.hrtime.bigint(),
     'AbortSignal.timeout': () => AbortSignal.timeout(1),
@@ -206,7 +246,7 @@ describe('inside a virtual run', () => {
     });
     await world.run();
     expect(caught).toBeInstanceOf(SealedGlobalError);
-    await escapes[name]?.(world.machine('m').env);
+    await escapes[name]?.(world.machine('outside').env);
   });
 
   it('a date that is already known may still be formatted', async () => {
@@ -224,8 +264,9 @@ describe('inside a virtual run', () => {
     const world = new VirtualTime({ seed: 1 });
     world.machine('m').env.after(1, () => undefined);
     const running = world.run();
-    expect(() => new VirtualTime({ seed: 2 }).run()).toThrow('another simulated run is in progress');
+    const other = new VirtualTime({ seed: 2 });
+    expect(() => other.run()).toThrow('another simulated run is in progress');
     await running;
-    expect(await new VirtualTime({ seed: 2 }).run()).toMatchObject({ kind: 'idle' });
+    expect(await other.run()).toMatchObject({ kind: 'idle' });
   });
 });

@@ -5,6 +5,7 @@ import { GlobalSeal } from './global-seal.js';
 import { bootInstant, monotonicInstant, wallInstant } from './instant.js';
 import { type Random, SeededRandom, uuidFrom } from './random.js';
 import { sleepOn } from './sleep.js';
+import { checkTimerDelay } from './timer-delay.js';
 
 /** How a virtual run ended. `waiting` names the tasks that had not finished. */
 export interface RunEnd {
@@ -30,7 +31,7 @@ interface VirtualEvent extends HeapEvent {
   atMs: number;
   readonly machine: VirtualMachine;
   readonly dueMonotonicMs: number;
-  readonly run: () => void;
+  run: () => void;
   cancelled: boolean;
 }
 
@@ -40,6 +41,9 @@ const wallStartMs = 1_767_225_600_000;
 // Two computations of one instant on a drifting clock may differ by a rounding error. An event that is
 // closer to its due time than this is due.
 const dueToleranceMs = 1e-6;
+
+// Cancelled events are taken out of the heap when there are this many and more of them than others.
+const cancelledMin = 1_000;
 
 // How many events one pass of the real event loop runs. More gains nothing, fewer costs time.
 const eventsPerPass = 32;
@@ -55,6 +59,9 @@ export class VirtualTime {
   readonly #trace: ((line: string) => void) | undefined;
   readonly #heap = new EventHeap<VirtualEvent>();
   readonly #waiting = new Map<number, string>();
+  readonly #machines = new Set<string>();
+  #cancelled = 0;
+  #tasks = 0;
   #nowMs = 0;
   #sequence = 0;
   #eventsRun = 0;
@@ -72,13 +79,16 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
+  /** A new machine. Its name chooses its random streams, so no two may share one. */
   machine(name: string, shape: ClockShape = {}): VirtualMachine {
+    if (this.#machines.has(name)) throw new Error(`this world has a machine ${name} already`);
+    this.#machines.add(name);
     return new VirtualMachine(this, name, shape);
   }
 
   /** Starts a task as an event of its own. A task that rejects ends the run with its error. */
   spawn(machine: VirtualMachine, name: string, task: (env: Env) => Promise<void>): void {
-    const id = this.#sequence;
+    const id = this.#tasks++;
     this.#waiting.set(id, name);
     machine.env.after(0, () => {
       task(machine.env).then(
@@ -91,8 +101,8 @@ export class VirtualTime {
   /** Runs until nothing is left, or until an event would lie past `limitMs`. May be called again to go on. */
   run(limitMs = Number.POSITIVE_INFINITY): Promise<RunEnd> {
     if (this.#running) throw new Error('this virtual world is running already');
-    this.#running = true;
     const seal = new GlobalSeal();
+    this.#running = true;
     return new Promise<RunEnd>((resolve, reject) => {
       const finish = (settle: () => void): void => {
         this.#running = false;
@@ -148,11 +158,19 @@ export class VirtualTime {
       cancelled: false,
     };
     this.#heap.push(event);
-    return {
-      cancel: () => {
-        event.cancelled = true;
-      },
-    };
+    return { cancel: () => this.#cancel(event) };
+  }
+
+  #cancel(event: VirtualEvent): void {
+    if (event.cancelled) return;
+    event.cancelled = true;
+    // Whatever the callback holds on to can go now, long before its time would have come.
+    event.run = () => undefined;
+    this.#cancelled += 1;
+    if (this.#cancelled >= cancelledMin && this.#cancelled > this.#heap.size / 2) {
+      this.#heap.prune((candidate) => candidate.cancelled);
+      this.#cancelled = 0;
+    }
   }
 
   #next(limitMs: number): VirtualEvent | undefined {
@@ -161,6 +179,7 @@ export class VirtualTime {
       if (event === undefined) return undefined;
       if (event.cancelled) {
         this.#heap.pop();
+        this.#cancelled = Math.max(0, this.#cancelled - 1);
         continue;
       }
       if (event.atMs > limitMs) return undefined;
@@ -176,6 +195,8 @@ export class VirtualTime {
 
   #runEvent(event: VirtualEvent): void {
     this.#eventsRun += 1;
+    // From here on there is nothing left to cancel.
+    event.cancelled = true;
     this.#trace?.(`${event.atMs} ${event.sequence} ${event.machine.name}`);
     try {
       event.run();
@@ -191,7 +212,7 @@ export class VirtualTime {
   #end(limitMs: number): RunEnd {
     const waiting = [...this.#waiting.values()];
     const kind = this.#heap.size > 0 ? 'limit' : waiting.length > 0 ? 'deadlock' : 'idle';
-    if (kind === 'limit') this.#nowMs = limitMs;
+    if (kind === 'limit') this.#nowMs = Math.max(this.#nowMs, limitMs);
     return { kind, atMs: this.#nowMs, events: this.#eventsRun, waiting };
   }
 }
@@ -218,7 +239,7 @@ export class VirtualMachine {
     const monotonicOffsetMs = random.stream('monotonic').integer(1_000_000_000);
     const wallOffsetMs = wallStartMs + (shape.wallOffsetMs ?? 0);
     const after: Env['after'] = (ms, callback) => {
-      if (!(ms >= 0)) throw new RangeError(`after(ms): got ${ms}, allowed is 0 or more`);
+      checkTimerDelay(ms);
       const dueMs = this.#monotonicMs() + ms;
       return world.schedule(this, world.nowMs + this.remainingMs(dueMs), dueMs, callback);
     };

@@ -1,5 +1,6 @@
 import type { Env } from '../env/env.js';
 import { BerthError } from '../model/errors.js';
+import { checkTransaction } from '../store/check-transaction.js';
 import type {
   ChangeSet,
   KeyRange,
@@ -47,11 +48,13 @@ export class FaultyStore implements Store {
 
   async transact(transaction: Transaction): Promise<TransactOutcome> {
     const { random } = this.env;
+    checkTransaction(transaction);
     if (random.chance(this.faults.unavailable)) throw unavailable();
     if (random.chance(this.faults.requestLost)) return this.#timeOut('the request was lost');
     if (random.chance(this.faults.requestLate)) {
       const lateMs = this.faults.timeoutMs + random.integer(this.faults.timeoutMs);
-      this.env.after(lateMs, () => void this.store.transact(transaction));
+      // Whatever becomes of it, nobody is left to be told.
+      this.env.after(lateMs, () => void this.store.transact(transaction).catch(() => undefined));
       return this.#timeOut('the request is late');
     }
     await this.#delay();
@@ -62,7 +65,7 @@ export class FaultyStore implements Store {
   }
 
   watch(range: KeyRange, options: WatchOptions): Watch {
-    return this.#faultyWatch(this.store.watch(range, options), options.after);
+    return new FaultyWatch(this.store.watch(range, options), options.after, this.env, this.faults);
   }
 
   async compact(revision: Revision): Promise<void> {
@@ -75,21 +78,6 @@ export class FaultyStore implements Store {
     return Promise.resolve();
   }
 
-  async *#faultyWatch(watch: Watch, after: Revision): AsyncGenerator<readonly ChangeSet[], undefined> {
-    let delivered = after;
-    for await (const sets of watch) {
-      await this.#delay();
-      if (this.env.random.chance(this.faults.watchCut)) {
-        throw new BerthError('SlowWatcher', `the watch was cut; watch again after ${delivered}`, {
-          details: { resumeAfter: delivered },
-        });
-      }
-      yield sets;
-      delivered = sets.at(-1)?.revision ?? delivered;
-    }
-    return undefined;
-  }
-
   async #timeOut(why: string): Promise<TransactOutcome> {
     await this.env.sleep(this.faults.timeoutMs);
     return { kind: 'UnknownOutcome', cause: new Error(why) };
@@ -97,6 +85,43 @@ export class FaultyStore implements Store {
 
   #delay(): Promise<void> {
     return this.env.sleep(this.env.random.integer(this.faults.latencyMsMax + 1));
+  }
+}
+
+type Turn = IteratorResult<readonly ChangeSet[], undefined>;
+
+class FaultyWatch implements Watch {
+  #isCut = false;
+
+  constructor(
+    private readonly watch: Watch,
+    private delivered: Revision,
+    private readonly env: Env,
+    private readonly faults: StoreFaults,
+  ) {}
+
+  async next(): Promise<Turn> {
+    if (this.#isCut) return { done: true, value: undefined };
+    const turn = await this.watch.next();
+    if (turn.done) return turn;
+    await this.env.sleep(this.env.random.integer(this.faults.latencyMsMax + 1));
+    if (this.env.random.chance(this.faults.watchCut)) {
+      this.#isCut = true;
+      await this.watch.return();
+      throw new BerthError('SlowWatcher', `the watch was cut; watch again after ${this.delivered}`, {
+        details: { resumeAfter: this.delivered },
+      });
+    }
+    this.delivered = turn.value.at(-1)?.revision ?? this.delivered;
+    return turn;
+  }
+
+  return(): Promise<Turn> {
+    return this.watch.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 }
 

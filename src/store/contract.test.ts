@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { backends } from '../../testing/backends.js';
+import { backends, etcdOfThree } from '../../testing/backends.js';
+import { realEnv } from '../env/real.js';
 import { isBerthError } from '../model/errors.js';
 import {
   asRevision,
@@ -63,7 +64,7 @@ const failsWith = async (
   return error;
 };
 
-describe.each(backends())('the store contract on $name', (backend) => {
+describe.each([...backends(), etcdOfThree()])('the store contract on $name', (backend) => {
   let store: Store;
   beforeAll(() => backend.prepare());
   afterAll(() => backend.dispose());
@@ -116,6 +117,16 @@ describe.each(backends())('the store contract on $name', (backend) => {
       expect(await contents(store, third)).toEqual({ '/a': 'a2', '/b': 'b3' });
       const { entries } = await store.read(singleKey('/b'));
       expect(entries[0]?.createRevision, 'a key that comes back is a new one').toBe(third);
+    });
+
+    it.each([0, -1, 1.5, Number.NaN])('refuses %d as a revision', async (revision) => {
+      await write(store, put('/a', '1'));
+      await expect(store.read(everyKey, { revision: asRevision(revision) })).rejects.toThrow('read revision');
+    });
+
+    it('reads everything under the empty prefix', async () => {
+      await write(store, put('!', '1'), put('~', '2'));
+      expect((await store.read(keysUnder(''))).entries).toHaveLength(2);
     });
 
     it('refuses a revision that has not happened', async () => {
@@ -181,7 +192,7 @@ describe.each(backends())('the store contract on $name', (backend) => {
     });
 
     it('takes empty and large values and refuses larger ones', async () => {
-      const large = Buffer.alloc(transactionBytesMax - 100, 'x');
+      const large = Buffer.alloc(transactionBytesMax - 1_000, 'x');
       await store.transact({
         guards: [],
         writes: [put('/empty', ''), { kind: 'put', key: '/large', value: large }],
@@ -215,6 +226,41 @@ describe.each(backends())('the store contract on $name', (backend) => {
     ])('refuses a key of $what', async ({ key }) => {
       const error = await failsWith(store.transact({ guards: [], writes: [put(key, '')] }), 'InvalidKey');
       expect(error.message).toContain('printable ASCII');
+    });
+
+    it('takes long keys in 128 guards together with as large a value as the rules allow', async () => {
+      const guards = Array.from({ length: 128 }, (_, index) => ({
+        kind: 'absent' as const,
+        key: `/${index}/`.padEnd(1_000, 'k'),
+      }));
+      const value = Buffer.alloc(transactionBytesMax - 128 * 2 * 1_100 - 200);
+      const outcome = await store.transact({ guards, writes: [{ kind: 'put', key: '/a', value }] });
+      expect(outcome.kind).toBe('Committed');
+    });
+
+    it('refuses values that are not bytes and guards on no revision', async () => {
+      const words = 'words' as unknown as Uint8Array;
+      await failsWith(
+        store.transact({ guards: [], writes: [{ kind: 'put', key: '/a', value: words }] }),
+        'InvalidTransaction',
+      );
+      const never = { kind: 'unchanged', key: '/a', modRevision: asRevision(0) } as const;
+      await failsWith(store.transact({ guards: [never], writes: [] }), 'InvalidTransaction');
+      expect(await contents(store)).toEqual({});
+    });
+
+    it('finishes what it accepted before it closes, also what wrote nothing', async () => {
+      const accepted = [
+        store.transact({ guards: [], writes: [put('/a', '1')] }),
+        store.transact({ guards: [{ kind: 'value', key: '/none', value: bytes('x') }], writes: [] }),
+        store.transact({ guards: [], writes: [] }),
+      ];
+      await Promise.all([store.close(), store.close()]);
+      expect((await Promise.all(accepted)).map((outcome) => outcome.kind)).toEqual([
+        'Committed',
+        'GuardFailed',
+        'Committed',
+      ]);
     });
 
     it('refuses to write one key twice', async () => {
@@ -383,6 +429,70 @@ describe.each(backends())('the store contract on $name', (backend) => {
       );
     });
 
+    it('[S11] tells watchers that join while others write all that comes after, compactions or not', async () => {
+      let { revision: last } = await store.read(everyKey);
+      const all: number[] = [];
+      let running = true;
+      const writers = Array.from({ length: 4 }, async (_, writer) => {
+        for (let number = 0; number < 60; number++) {
+          const revision = await write(store, put(`/w/${writer}`, String(number)));
+          all.push(revision);
+          last = asRevision(Math.max(last, revision));
+        }
+      });
+      const compactions = (async (): Promise<void> => {
+        while (running) {
+          await store.compact(asRevision(Math.max(1, (await store.read(everyKey)).revision - 40)));
+          await realEnv().yield();
+        }
+      })();
+      const watchers: Promise<{ after: number; seen: number[] }>[] = [];
+      const watchFrom = async (after: Revision): Promise<{ after: number; seen: number[] }> => {
+        const seen: number[] = [];
+        const watch = store.watch(everyKey, { after });
+        await Promise.resolve();
+        while (running || (seen.at(-1) ?? after) < last) {
+          const turn = await watch.next().catch((error: unknown) => {
+            if (!isBerthError(error, 'Expired')) throw error;
+            return undefined;
+          });
+          // Too late is an answer too, but only before the first change: from then on there is no gap.
+          if (turn === undefined) {
+            expect(seen).toEqual([]);
+            return { after: Infinity, seen };
+          }
+          seen.push(...(turn.value ?? []).map((set) => set.revision));
+        }
+        await watch.return();
+        return { after, seen };
+      };
+      for (let joined = 0; joined < 12; joined++) {
+        const { revision } = await store.read(everyKey);
+        watchers.push(watchFrom(asRevision(Math.max(1, revision - joined * 5))));
+      }
+      await Promise.all(writers);
+      running = false;
+      await compactions;
+      await write(store, put('/end', ''));
+      for (const { after, seen } of await Promise.all(watchers)) {
+        const owed = all.filter((revision) => revision > after).toSorted((a, b) => a - b);
+        expect(seen.filter((revision) => revision <= last)).toEqual(owed);
+      }
+    });
+
+    it('has one reader, and says so to a second', async () => {
+      const start = await write(store, put('/a', '0'));
+      await write(store, put('/a', '1'));
+      const watch = store.watch(everyKey, { after: start });
+      const first = watch.next();
+      await expect(watch.next()).rejects.toThrow('one reader');
+      expect((await first).value).toHaveLength(1);
+      await watch.return();
+      for (const bufferChangesMax of [0, Number.NaN, 1.5]) {
+        expect(() => store.watch(everyKey, { after: start, bufferChangesMax })).toThrow('bufferChangesMax');
+      }
+    });
+
     it('ends with StoreClosed when the store is closed', async () => {
       const start = await write(store, put('/a', '0'));
       const live = store.watch(everyKey, { after: start }).next();
@@ -429,6 +539,15 @@ describe.each(backends())('the store contract on $name', (backend) => {
       await write(store, put('/b', '1'));
       await store.compact(deleted);
       await failsWith(store.watch(everyKey, { after: first }).next(), 'Expired');
+    });
+
+    it('never goes back, whichever of two that run at once is done last', async () => {
+      const revisions: Revision[] = [];
+      for (let count = 0; count < 20; count++) revisions.push(await write(store, put('/k', String(count))));
+      await Promise.all([store.compact(revisions[15] as Revision), store.compact(revisions[5] as Revision)]);
+      await failsWith(store.read(everyKey, { revision: revisions[10] as Revision }), 'Expired');
+      await failsWith(store.watch(everyKey, { after: revisions[10] as Revision }).next(), 'Expired');
+      expect(await contents(store, revisions[16])).toEqual({ '/k': '16' });
     });
 
     it('may be repeated, may go back, and refuses the future', async () => {

@@ -1,6 +1,6 @@
 /**
  * The store contract: ordered keys, byte values, one global revision. Everything above this folder knows
- * only what is written here, and one suite (contract-suite.ts) holds every backend to it.
+ * only what is written here, and one suite (contract.test.ts) holds every backend to it.
  *
  * Invariants that every backend keeps:
  * - The revision grows by at least one with every transaction that changes something, and never otherwise
@@ -37,7 +37,7 @@ export interface KeyRange {
 export interface ReadOptions {
   /** At most this many entries; `readEntriesMax` when not given, and never more than that. */
   readonly limit?: number;
-  /** A past revision. Refused with Expired once it is compacted and FutureRevision while it has not happened. */
+  /** A past revision, from 1. Refused with Expired once it is compacted and FutureRevision while it has not happened. */
   readonly revision?: Revision;
 }
 
@@ -54,6 +54,7 @@ export type Guard =
   | { readonly kind: 'absent'; readonly key: string }
   | { readonly kind: 'value'; readonly key: string; readonly value: Uint8Array };
 
+/** The bytes of a value belong to the store from the call on: whoever wrote them must not change them any more. */
 export type Write =
   | { readonly kind: 'put'; readonly key: string; readonly value: Uint8Array }
   | { readonly kind: 'delete'; readonly key: string };
@@ -92,8 +93,9 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
   /**
    * How many changes may wait for the reader; `watchBufferChangesMax` when not given. Past that the buffer is
-   * dropped and the watch ends with SlowWatcher, which names the revision to resume after. One transaction
-   * larger than the whole buffer is still delivered when the reader is waiting for it.
+   * dropped and the watch ends with SlowWatcher, which names the revision to resume after. The same happens
+   * past `watchBufferBytesMax` bytes of values. A transaction larger than the whole buffer is still delivered
+   * when the reader is waiting for it.
    */
   readonly bufferChangesMax?: number;
 }
@@ -125,10 +127,13 @@ export interface Store {
 }
 
 // The smallest of what the backends take, so that what works on one works on all. The first two are etcd's
-// default --max-txn-ops; the third stays below its default --max-request-bytes with room for framing.
+// default --max-txn-ops; the third stays below its default --max-request-bytes. It counts what etcd is sent:
+// values, keys (those of guards twice, because what stands there is read if a guard fails) and their framing.
 export const guardsMax = 128;
 export const writesMax = 128;
 export const transactionBytesMax = 1_500_000;
+export const framingBytesPerKey = 100;
 export const keyBytesMax = 1_000;
 export const readEntriesMax = 10_000;
 export const watchBufferChangesMax = 10_000;
+export const watchBufferBytesMax = 64 * 1024 * 1024;

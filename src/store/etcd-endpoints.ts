@@ -54,6 +54,10 @@ export class EtcdEndpoints {
     this.#members = urls.map((url) => ({ url, client: connect(url, tls) }));
   }
 
+  get count(): number {
+    return this.#members.length;
+  }
+
   /** A member with an open connection. Nothing has been sent when this fails. */
   async connected(timeoutMs: number): Promise<EtcdMember> {
     const perMemberMs = Math.max(200, timeoutMs / this.#members.length);
@@ -120,26 +124,36 @@ function connect(url: string, tls: EtcdTls | undefined): Client {
       `etcd endpoint ${JSON.stringify(url)}: allowed is http://HOST:PORT or https://HOST:PORT`,
     );
   }
-  const secure =
-    parsed.protocol === 'https:'
-      ? credentials.createSsl(tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null)
-      : credentials.createInsecure();
-  return new Client(`${parsed.hostname}:${parsed.port || '2379'}`, secure, channelOptions);
+  const isSecure = parsed.protocol === 'https:';
+  if (!isSecure && tls !== undefined) {
+    throw new RangeError(
+      `etcd endpoint ${JSON.stringify(url)}: certificates were given, so it must be https://HOST:PORT`,
+    );
+  }
+  const channelCredentials = isSecure
+    ? credentials.createSsl(tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null)
+    : credentials.createInsecure();
+  return new Client(`${parsed.hostname}:${parsed.port || '2379'}`, channelCredentials, channelOptions);
 }
 
 export const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && typeof (error as Partial<ServiceError>).code === 'number';
 
+const passingCodes: readonly number[] = [
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.INTERNAL,
+  status.UNKNOWN,
+];
+
 /** Whether asking again, perhaps another member, may help with a request that changes nothing. */
-export function isPassing(error: unknown): boolean {
-  return (
-    isServiceError(error) &&
-    [
-      status.UNAVAILABLE,
-      status.DEADLINE_EXCEEDED,
-      status.CANCELLED,
-      status.INTERNAL,
-      status.UNKNOWN,
-    ].includes(error.code)
-  );
+export const isPassing = (error: unknown): boolean =>
+  isServiceError(error) && passingCodes.includes(error.code);
+
+/** How long to wait before the next try: a random part of a delay that doubles. */
+export function* backoffMs(env: Env, minMs: number, maxMs: number): Generator<number, never> {
+  for (let delayMs = minMs; ; delayMs = Math.min(delayMs * 2, maxMs)) {
+    yield delayMs * (0.5 + env.random.float() / 2);
+  }
 }

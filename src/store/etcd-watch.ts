@@ -1,79 +1,141 @@
+import { status } from '@grpc/grpc-js';
 import type { Env } from '../env/env.js';
-import { expired } from './check-read.js';
-import { asRevision, type Change, type ChangeSet, type Entry } from './contract.js';
-import type { EtcdEndpoints, EtcdMember } from './etcd-endpoints.js';
+import { BerthError } from '../model/errors.js';
+import {
+  asRevision,
+  type Change,
+  type ChangeSet,
+  type Entry,
+  type Watch,
+  type WatchOptions,
+} from './contract.js';
+import { backoffMs, type EtcdEndpoints, type EtcdMember, isServiceError } from './etcd-endpoints.js';
 import { type EtcdKeyValue, watchMethod, type WatchResponse } from './etcd-protocol.js';
-import type { WatchBuffer } from './watch-buffer.js';
+import { expired } from './history-errors.js';
+import { WatchBuffer } from './watch-buffer.js';
 
-interface Following {
+interface WatchSource {
   readonly endpoints: EtcdEndpoints;
   readonly env: Env;
   readonly from: Buffer;
   readonly to: Buffer;
   readonly entryOf: (keyValue: EtcdKeyValue) => Entry;
-  readonly buffer: WatchBuffer;
-  /** Aborts when the buffer ends, for whatever reason. */
-  readonly signal: AbortSignal;
 }
 
 const connectTimeoutMs = 2_000;
 const reconnectDelayMsMin = 50;
 const reconnectDelayMsMax = 2_000;
 
-/**
- * Feeds a watch from etcd, through as many streams as it takes: when one breaks, the next resumes, on
- * another member, after the last revision that arrived. Ends only with the buffer.
- */
-export async function followEtcd(following: Following): Promise<void> {
-  const { endpoints, env, buffer, signal } = following;
-  let delayMs = reconnectDelayMsMin;
-  while (!buffer.isEnded) {
-    let member: EtcdMember | undefined;
-    const before = buffer.position;
-    try {
-      member = await endpoints.connected(connectTimeoutMs);
-      if (!buffer.isEnded) await followStream(following, member);
-    } catch {
-      // Whatever broke the stream, the next one starts where this one stopped.
-      if (member !== undefined) endpoints.turnFrom(member);
-    }
-    if (buffer.isEnded) return;
-    delayMs = buffer.position > before ? reconnectDelayMsMin : Math.min(delayMs * 2, reconnectDelayMsMax);
-    await env.sleep(delayMs * (0.5 + env.random.float() / 2), signal).catch(() => undefined);
-  }
-}
+// What no other member and no later time will change.
+const finalCodes: readonly number[] = [
+  status.PERMISSION_DENIED,
+  status.UNAUTHENTICATED,
+  status.INVALID_ARGUMENT,
+];
 
-function followStream(
-  { endpoints, from, to, entryOf, buffer, signal }: Following,
-  member: EtcdMember,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stream = endpoints.stream(member, watchMethod);
-    const stop = (): void => stream.cancel();
-    signal.addEventListener('abort', stop, { once: true });
-    const finish = (error?: Error): void => {
-      signal.removeEventListener('abort', stop);
-      stream.cancel();
-      if (error === undefined) resolve();
-      else reject(error);
-    };
-    stream.on('error', finish);
-    stream.on('end', () => finish(new Error('etcd ended the watch stream')));
-    stream.on('data', (response: WatchResponse) => {
-      if (buffer.isEnded) return finish();
-      if (response.compact_revision > 0) {
-        buffer.end(expired(buffer.position, asRevision(response.compact_revision)));
-        return finish();
-      }
-      if (response.canceled) return finish(new Error(`etcd cancelled the watch: ${response.cancel_reason}`));
-      buffer.push(changeSets(response, entryOf));
+type Turn = IteratorResult<readonly ChangeSet[], undefined>;
+
+/**
+ * A watch on etcd, through as many streams as it takes: when one breaks, the next resumes, on another member,
+ * after the last revision that arrived. The first stream is opened when the reader first asks: before that,
+ * history would only fill the buffer.
+ */
+export class EtcdWatch implements Watch {
+  readonly #buffer: WatchBuffer;
+  readonly #stop = new AbortController();
+  #isFollowing = false;
+
+  constructor(
+    private readonly source: WatchSource,
+    options: WatchOptions,
+    onEnd: () => void,
+  ) {
+    this.#buffer = new WatchBuffer(options, () => {
+      this.#stop.abort();
+      onEnd();
     });
-    // One revision early, and the buffer drops what it has seen: after compaction at C, etcd would serve a
-    // watch from C itself without the deletions of that revision, but it refuses one from before C. Zero
-    // would mean "from now on"; no key ever changes at revision 1.
-    const startRevision = Math.max(1, buffer.position);
-    stream.write({ create_request: { key: from, range_end: to, start_revision: startRevision } });
-  });
+  }
+
+  next(): Promise<Turn> {
+    const turn = this.#buffer.next();
+    if (!this.#isFollowing) {
+      this.#isFollowing = true;
+      void this.#follow();
+    }
+    return turn;
+  }
+
+  return(): Promise<Turn> {
+    return this.#buffer.return();
+  }
+
+  end(error: Error): void {
+    this.#buffer.end(error);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #follow(): Promise<void> {
+    const { endpoints, env } = this.source;
+    // etcd refuses an empty range; there is nothing to see in it.
+    if (Buffer.compare(this.source.from, this.source.to) >= 0) return;
+    let delays = backoffMs(env, reconnectDelayMsMin, reconnectDelayMsMax);
+    while (!this.#buffer.isEnded) {
+      let member: EtcdMember | undefined;
+      const before = this.#buffer.position;
+      try {
+        member = await endpoints.connected(connectTimeoutMs);
+        if (!this.#buffer.isEnded) await this.#followStream(member);
+      } catch (error) {
+        if (isServiceError(error) && finalCodes.includes(error.code)) {
+          this.#buffer.end(
+            new BerthError('StoreUnavailable', `etcd refuses the watch: ${error.message}`, { cause: error }),
+          );
+        }
+        // Whatever else broke the stream, the next one starts where this one stopped.
+        if (member !== undefined) endpoints.turnFrom(member);
+      }
+      if (this.#buffer.isEnded) return;
+      if (this.#buffer.position > before) delays = backoffMs(env, reconnectDelayMsMin, reconnectDelayMsMax);
+      await env.sleep(delays.next().value, this.#stop.signal).catch(() => undefined);
+    }
+  }
+
+  #followStream(member: EtcdMember): Promise<void> {
+    const { endpoints, from, to, entryOf } = this.source;
+    const { signal } = this.#stop;
+    const buffer = this.#buffer;
+    return new Promise((resolve, reject) => {
+      const stream = endpoints.stream(member, watchMethod);
+      const cancel = (): void => stream.cancel();
+      signal.addEventListener('abort', cancel, { once: true });
+      const finish = (error?: Error): void => {
+        signal.removeEventListener('abort', cancel);
+        stream.cancel();
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      stream.on('error', finish);
+      stream.on('end', () => finish(new Error('etcd ended the watch stream')));
+      stream.on('data', (response: WatchResponse) => {
+        if (buffer.isEnded) return finish();
+        if (response.compact_revision > 0) {
+          buffer.end(expired(buffer.position, response.compact_revision));
+          return finish();
+        }
+        if (response.canceled)
+          return finish(new Error(`etcd cancelled the watch: ${response.cancel_reason}`));
+        buffer.push(changeSets(response, entryOf));
+      });
+      // One revision early, and the buffer drops what it has seen: after compaction at C, etcd would serve a
+      // watch from C itself without the deletions of that revision, but it refuses one from before C. Zero
+      // would mean "from now on"; no key ever changes at revision 1.
+      const startRevision = Math.max(1, buffer.position);
+      stream.write({ create_request: { key: from, range_end: to, start_revision: startRevision } });
+    });
+  }
 }
 
 /** etcd sends events in revision order and never splits a revision between two messages. */
@@ -81,9 +143,10 @@ function changeSets(response: WatchResponse, entryOf: (keyValue: EtcdKeyValue) =
   const sets: { revision: ChangeSet['revision']; changes: Change[] }[] = [];
   for (const { type, kv } of response.events) {
     const entry = entryOf(kv);
+    const revision = asRevision(kv.mod_revision);
     let set = sets.at(-1);
-    if (set === undefined || set.revision !== entry.modRevision) {
-      set = { revision: entry.modRevision, changes: [] };
+    if (set === undefined || set.revision !== revision) {
+      set = { revision, changes: [] };
       sets.push(set);
     }
     set.changes.push(type === 'PUT' ? { kind: 'put', entry } : { kind: 'delete', key: entry.key });

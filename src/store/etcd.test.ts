@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { constants, createServer } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EtcdCluster, startEtcd } from '../../testing/etcd-server.js';
 import { freePort } from '../../testing/free-port.js';
@@ -150,10 +151,120 @@ describe('the etcd store and a network that loses things', () => {
     await proxy.close();
   });
 
+  it('asks another member in time when one says nothing', async () => {
+    const silent = await startProxy(port());
+    const store = new EtcdStore({
+      endpoints: [`http://127.0.0.1:${silent.port}`, ...cluster.urls],
+      env: realEnv(),
+      requestTimeoutMs: 3000,
+    });
+    await store.read(everyKey);
+    silent.mode = 'blackhole';
+    await store.read(everyKey);
+    await store.close();
+    await silent.close();
+  });
+
+  it('keeps stores with different prefixes apart, also when one begins with the other', async () => {
+    const short = new EtcdStore({ endpoints: cluster.urls, env: realEnv(), prefix: '/p' });
+    const long = new EtcdStore({ endpoints: cluster.urls, env: realEnv(), prefix: '/p-staging' });
+    await short.transact(putting('/x', 'short'));
+    await long.transact(putting('/x', 'long'));
+    for (const [store, value] of [
+      [short, 'short'],
+      [long, 'long'],
+    ] as const) {
+      const { entries } = await store.read(everyKey);
+      expect(entries.map((entry) => [entry.key, text(entry)])).toEqual([['/x', value]]);
+      await store.close();
+    }
+    expect(() => new EtcdStore({ endpoints: cluster.urls, env: realEnv(), prefix: 'a b' })).toThrow(
+      'etcd prefix',
+    );
+  });
+
+  it('makes progress for a reader that comes late to a long history', async () => {
+    const { revision: after } = await direct.read(everyKey);
+    for (let round = 0; round < 30; round++) {
+      await direct.transact({
+        guards: [],
+        writes: Array.from({ length: 100 }, (_, index) => ({
+          kind: 'put',
+          key: `/late/${index}`,
+          value: Buffer.from('x'),
+        })),
+      });
+    }
+    const watch = direct.watch(everyKey, { after, bufferChangesMax: 50 });
+    await sleep(300);
+    expect((await watch.next()).value?.length).toBeGreaterThan(0);
+    await watch.return();
+  });
+
+  it.each([
+    constants.NGHTTP2_ENHANCE_YOUR_CALM,
+    constants.NGHTTP2_INADEQUATE_SECURITY,
+    constants.NGHTTP2_INTERNAL_ERROR,
+  ])(
+    'leaves the outcome open when the stream is reset with code %i after the request was taken',
+    async (code) => {
+      let requests = 0;
+      const server = createServer();
+      server.on('stream', (stream) => {
+        stream.on('error', () => undefined);
+        stream.resume();
+        stream.on('end', () => {
+          requests += 1;
+          stream.close(code);
+        });
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('no port');
+      const store = new EtcdStore({
+        endpoints: [`http://127.0.0.1:${address.port}`],
+        env: realEnv(),
+        requestTimeoutMs: 2000,
+      });
+      expect((await store.transact(putting('/a', '1'))).kind).toBe('UnknownOutcome');
+      expect(requests, 'it was sent once').toBe(1);
+      await store.close();
+      server.close();
+    },
+  );
+
   it.each(['127.0.0.1:2379', 'ftp://127.0.0.1', ''])('refuses the endpoint %j', (endpoint) => {
     expect(() => new EtcdStore({ endpoints: [endpoint], env: realEnv() })).toThrow(
       'allowed is http://HOST:PORT',
     );
+  });
+});
+
+describe('the etcd store on an etcd that runs out of room', () => {
+  it('never says for certain that a transaction was not applied when it was', async () => {
+    const cluster = await startEtcd({ flags: ['--quota-backend-bytes', '20000000'] });
+    try {
+      const store = new EtcdStore({ endpoints: cluster.urls, env: realEnv() });
+      const refused: string[] = [];
+      let unknown = 0;
+      for (let round = 0; round < 6; round++) {
+        const attempts = Array.from({ length: 40 }, async (_, index) => {
+          const key = `/${round}/${index}`;
+          await store
+            .transact({ guards: [], writes: [{ kind: 'put', key, value: Buffer.alloc(200_000) }] })
+            .then(
+              (outcome) => (unknown += outcome.kind === 'UnknownOutcome' ? 1 : 0),
+              () => refused.push(key),
+            );
+        });
+        await Promise.all(attempts);
+      }
+      expect(unknown, 'the etcd never ran out of room').toBeGreaterThan(0);
+      for (const key of refused) expect((await store.read(singleKey(key))).entries).toEqual([]);
+      await store.close();
+    } finally {
+      await cluster.stop();
+    }
   });
 });
 
@@ -166,6 +277,9 @@ describe('the etcd store over TLS', () => {
     expect((await store.transact(putting('/secret', 'kept'))).kind).toBe('Committed');
     expect(await valueOf(store, '/secret')).toBe('kept');
     await store.close();
+    expect(() => new EtcdStore({ endpoints: ['http://127.0.0.1:1'], env: realEnv(), tls })).toThrow(
+      'must be https',
+    );
     for (const lacking of [undefined, { ca: tls.ca }]) {
       const stranger = new EtcdStore({
         endpoints: cluster.urls,
@@ -177,7 +291,7 @@ describe('the etcd store over TLS', () => {
         (outcome) => outcome.kind,
         (error: unknown) => (isBerthError(error) ? error.code : String(error)),
       );
-      expect(answer).not.toBe('Committed');
+      expect(answer).toBeOneOf(['StoreUnavailable', 'UnknownOutcome']);
       await stranger.close();
     }
     const again = new EtcdStore({ endpoints: cluster.urls, env: realEnv(), tls });

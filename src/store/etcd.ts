@@ -2,11 +2,11 @@ import { type ServiceError, status } from '@grpc/grpc-js';
 import type { Env } from '../env/env.js';
 import { msBetween } from '../env/instant.js';
 import { BerthError, type ErrorCode } from '../model/errors.js';
-import { expired, futureRevision, readLimit } from './check-read.js';
 import { checkTransaction } from './check-transaction.js';
 import {
   asRevision,
   type Entry,
+  framingBytesPerKey,
   type Guard,
   type KeyRange,
   type ReadOptions,
@@ -19,7 +19,14 @@ import {
   type WatchOptions,
   type Write,
 } from './contract.js';
-import { EtcdEndpoints, type EtcdTls, isPassing, isServiceError } from './etcd-endpoints.js';
+import {
+  backoffMs,
+  EtcdEndpoints,
+  type EtcdMember,
+  type EtcdTls,
+  isPassing,
+  isServiceError,
+} from './etcd-endpoints.js';
 import {
   compactMethod,
   type EtcdCompare,
@@ -30,9 +37,10 @@ import {
   txnMethod,
   type TxnResponse,
 } from './etcd-protocol.js';
-import { followEtcd } from './etcd-watch.js';
+import { EtcdWatch } from './etcd-watch.js';
 import { failedGuards } from './guards.js';
-import { WatchBuffer } from './watch-buffer.js';
+import { expired, futureRevision, storeClosed } from './history-errors.js';
+import { readLimit } from './read-limit.js';
 
 export interface EtcdOptions {
   /** http://HOST:PORT or https://HOST:PORT, one or more members of one cluster. */
@@ -44,17 +52,24 @@ export interface EtcdOptions {
   readonly requestTimeoutMs?: number;
 }
 
-// The codes with which etcd refuses a transaction before or instead of applying it. Any other error leaves
-// the outcome open.
-const refusals = new Map<number, ErrorCode>([
-  [status.INVALID_ARGUMENT, 'InvalidTransaction'],
-  [status.PERMISSION_DENIED, 'StoreUnavailable'],
-  [status.UNAUTHENTICATED, 'StoreUnavailable'],
-  [status.RESOURCE_EXHAUSTED, 'StoreOverloaded'],
+// With these words, and no others, etcd refuses a transaction before it proposes it to the cluster. The code
+// alone says nothing: grpc-js gives the same codes to broken connections. "Space exceeded" is not among them:
+// etcd may say that of a transaction it has applied.
+const refusals: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
+  ['etcdserver: request is too large', 'InvalidTransaction'],
+  ['etcdserver: too many operations in txn request', 'InvalidTransaction'],
+  ['etcdserver: duplicate key given in txn request', 'InvalidTransaction'],
+  ['etcdserver: too many requests', 'StoreOverloaded'],
+  ['etcdserver: permission denied', 'StoreUnavailable'],
+  ['etcdserver: user name is empty', 'StoreUnavailable'],
+  ['etcdserver: invalid auth token', 'StoreUnavailable'],
 ]);
 
 const retryDelayMsMin = 50;
 const retryDelayMsMax = 1_000;
+const prefixLengthMax = 50;
+// No key and no prefix has a space, so no store's keys are inside another's range.
+const separator = ' ';
 
 /** The store of a cluster: a real etcd, version 3.4 or later. Its revision is etcd's own. */
 export class EtcdStore implements Store {
@@ -62,34 +77,45 @@ export class EtcdStore implements Store {
   readonly #endpoints: EtcdEndpoints;
   readonly #prefix: string;
   readonly #timeoutMs: number;
-  readonly #watches = new Set<WatchBuffer>();
-  readonly #inFlight = new Set<Promise<unknown>>();
-  #isClosed = false;
+  readonly #watches = new Set<EtcdWatch>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
 
   constructor(options: EtcdOptions) {
+    const { prefix = '/berth' } = options;
+    if (
+      prefix.length > prefixLengthMax ||
+      prefixLengthMax > framingBytesPerKey ||
+      !/^[\x21-\x7e]*$/.test(prefix)
+    ) {
+      throw new RangeError(
+        `etcd prefix ${JSON.stringify(prefix)}: allowed are up to ${prefixLengthMax} printable ASCII characters without spaces`,
+      );
+    }
     this.#env = options.env;
     this.#endpoints = new EtcdEndpoints(options.endpoints, options.env, options.tls);
-    this.#prefix = options.prefix ?? '/berth';
+    this.#prefix = `${prefix}${separator}`;
     this.#timeoutMs = options.requestTimeoutMs ?? 5_000;
   }
 
   async read(range: KeyRange, options?: ReadOptions): Promise<ReadResult> {
     this.#refuseIfClosed();
     const limit = readLimit(options);
+    const revision = options?.revision;
     const request = {
       key: this.#bytes(range.from),
       range_end: this.#bytes(range.to),
       limit,
-      ...(options?.revision === undefined ? {} : { revision: options.revision }),
+      ...(revision === undefined ? {} : { revision }),
     };
-    const response = await this.#retried((member, timeoutMs) =>
-      this.#endpoints.call(member, rangeMethod, request, timeoutMs),
-    ).catch((error: unknown) => {
-      throw historyError(error, options?.revision) ?? error;
-    });
+    const response = await this.#tracked(
+      this.#retried(revision, (member, timeoutMs) =>
+        this.#endpoints.call(member, rangeMethod, request, timeoutMs),
+      ),
+    );
     return {
       entries: response.kvs.map(this.#entry),
-      revision: options?.revision ?? asRevision(response.header.revision),
+      revision: revision ?? asRevision(response.header.revision),
       more: response.more,
     };
   }
@@ -97,6 +123,52 @@ export class EtcdStore implements Store {
   async transact(transaction: Transaction): Promise<TransactOutcome> {
     this.#refuseIfClosed();
     checkTransaction(transaction);
+    return this.#tracked(this.#send(transaction));
+  }
+
+  watch(range: KeyRange, options: WatchOptions): Watch {
+    this.#refuseIfClosed();
+    const watch: EtcdWatch = new EtcdWatch(
+      {
+        endpoints: this.#endpoints,
+        env: this.#env,
+        from: this.#bytes(range.from),
+        to: this.#bytes(range.to),
+        entryOf: this.#entry,
+      },
+      options,
+      () => this.#watches.delete(watch),
+    );
+    this.#watches.add(watch);
+    return watch;
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    this.#refuseIfClosed();
+    try {
+      await this.#tracked(
+        this.#retried(revision, (member, timeoutMs) =>
+          this.#endpoints.call(member, compactMethod, { revision }, timeoutMs),
+        ),
+      );
+    } catch (error) {
+      // Somebody else has compacted further: that is what was asked for.
+      if (!(error instanceof BerthError && error.code === 'Expired')) throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    for (const watch of this.#watches) watch.end(storeClosed());
+    this.#endpoints.close();
+  }
+
+  async #send(transaction: Transaction): Promise<TransactOutcome> {
     const request: TxnRequest = {
       compare: transaction.guards.map((guard) => this.#compare(guard)),
       success: transaction.writes.map((write) => this.#operation(write)),
@@ -104,84 +176,53 @@ export class EtcdStore implements Store {
       failure: transaction.guards.map((guard) => ({ request_range: { key: this.#bytes(guard.key) } })),
     };
     const member = await this.#endpoints.connected(this.#timeoutMs);
-    // From here on the transaction may be applied whatever we hear: it is sent once and never again.
-    const sent = this.#endpoints.call(member, txnMethod, request, this.#timeoutMs);
-    this.#inFlight.add(sent);
     try {
-      return this.#outcome(transaction, await sent);
-    } catch (error) {
-      const refusal = isServiceError(error) ? refusalCode(error) : undefined;
-      const message = `etcd at ${member.url}: ${(error as Error).message}`;
-      if (refusal !== undefined) throw new BerthError(refusal, message, { cause: error });
-      this.#endpoints.turnFrom(member);
-      return { kind: 'UnknownOutcome', cause: new Error(message, { cause: error }) };
-    } finally {
-      this.#inFlight.delete(sent);
-    }
-  }
-
-  watch(range: KeyRange, options: WatchOptions): Watch {
-    this.#refuseIfClosed();
-    const stop = new AbortController();
-    const buffer: WatchBuffer = new WatchBuffer(options, () => {
-      this.#watches.delete(buffer);
-      stop.abort();
-    });
-    if (buffer.isEnded) return buffer;
-    this.#watches.add(buffer);
-    void followEtcd({
-      endpoints: this.#endpoints,
-      env: this.#env,
-      from: this.#bytes(range.from),
-      to: this.#bytes(range.to),
-      entryOf: this.#entry,
-      buffer,
-      signal: stop.signal,
-    });
-    return buffer;
-  }
-
-  async compact(revision: Revision): Promise<void> {
-    this.#refuseIfClosed();
-    try {
-      await this.#retried((member, timeoutMs) =>
-        this.#endpoints.call(member, compactMethod, { revision }, timeoutMs),
+      // From here on the transaction may be applied whatever we hear: it is sent once and never again.
+      return this.#outcome(
+        transaction,
+        await this.#endpoints.call(member, txnMethod, request, this.#timeoutMs),
       );
     } catch (error) {
-      const told = historyError(error, revision);
-      // Somebody else has compacted further: that is what was asked for.
-      if (told?.code === 'Expired') return;
-      throw told ?? error;
+      const refusal = isServiceError(error) ? refusals.get(error.details) : undefined;
+      if (refusal !== undefined) throw new BerthError(refusal, told(member, error), { cause: error });
+      this.#endpoints.turnFrom(member);
+      return { kind: 'UnknownOutcome', cause: new Error(told(member, error), { cause: error }) };
     }
-  }
-
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await Promise.allSettled(this.#inFlight);
-    for (const watch of this.#watches) watch.end(new BerthError('StoreClosed', 'the store was closed'));
-    this.#endpoints.close();
   }
 
   /** For requests that may be sent twice: tries members in turn until one answers or time is up. */
   async #retried<R>(
-    send: (member: Awaited<ReturnType<EtcdEndpoints['connected']>>, timeoutMs: number) => Promise<R>,
+    revision: Revision | undefined,
+    send: (member: EtcdMember, timeoutMs: number) => Promise<R>,
   ): Promise<R> {
     const startedAt = this.#env.clock.monotonic();
-    for (let delayMs = retryDelayMsMin; ; delayMs = Math.min(delayMs * 2, retryDelayMsMax)) {
-      const member = await this.#endpoints.connected(this.#timeoutMs);
+    const leftMs = (): number => this.#timeoutMs - msBetween(startedAt, this.#env.clock.monotonic());
+    // A member that says nothing must leave time to ask another one.
+    const attemptMs = this.#timeoutMs / this.#endpoints.count;
+    for (const delayMs of backoffMs(this.#env, retryDelayMsMin, retryDelayMsMax)) {
+      const member = await this.#endpoints.connected(Math.max(1, leftMs()));
       try {
-        return await send(member, this.#timeoutMs);
+        return await send(member, Math.max(1, Math.min(leftMs(), attemptMs)));
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        const history = historyError(error, revision);
+        if (history !== undefined) throw history;
         this.#endpoints.turnFrom(member);
-        if (msBetween(startedAt, this.#env.clock.monotonic()) + delayMs > this.#timeoutMs) {
-          throw new BerthError('StoreUnavailable', `etcd at ${member.url}: ${(error as Error).message}`, {
-            cause: error,
-          });
+        if (!isPassing(error) || leftMs() <= delayMs) {
+          throw new BerthError('StoreUnavailable', told(member, error), { cause: error });
         }
-        await this.#env.sleep(delayMs * (0.5 + this.#env.random.float() / 2));
+        await this.#env.sleep(delayMs);
       }
+    }
+    throw new Error('unreachable: the delays never end');
+  }
+
+  /** Closing waits for what was accepted before it. */
+  async #tracked<T>(operation: Promise<T>): Promise<T> {
+    this.#underWay.add(operation);
+    try {
+      return await operation;
+    } finally {
+      this.#underWay.delete(operation);
     }
   }
 
@@ -233,17 +274,18 @@ export class EtcdStore implements Store {
   }
 
   #refuseIfClosed(): void {
-    if (this.#isClosed) throw new BerthError('StoreClosed', 'the store was closed');
+    if (this.#closing !== undefined) throw storeClosed();
   }
 }
 
-function refusalCode(error: ServiceError): ErrorCode | undefined {
-  return error.details.includes('space exceeded') ? 'StoreFull' : refusals.get(error.code);
-}
+const told = (member: EtcdMember, error: unknown): string =>
+  `etcd at ${member.url}: ${(error as Error).message}`;
 
 /** etcd tells a compacted revision from a future one only by its words. */
 function historyError(error: unknown, revision: Revision | undefined): BerthError | undefined {
   if (!isServiceError(error) || error.code !== status.OUT_OF_RANGE || revision === undefined)
     return undefined;
-  return error.details.includes('compacted') ? expired(revision) : futureRevision(revision);
+  return isCompacted(error) ? expired(revision) : futureRevision(revision);
 }
+
+const isCompacted = (error: ServiceError): boolean => error.details.includes('compacted');

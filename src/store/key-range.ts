@@ -6,6 +6,7 @@ export const singleKey = (key: string): KeyRange => ({ from: key, to: `${key}\0`
 
 /** Every key that starts with `prefix`. */
 export function keysUnder(prefix: string): KeyRange {
+  if (prefix === '') return everyKey;
   const last = prefix.length - 1;
   return { from: prefix, to: prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1) };
 }

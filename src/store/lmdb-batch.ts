@@ -1,4 +1,4 @@
-import type { ChangeSet, Revision, TransactOutcome, Write } from './contract.js';
+import { asRevision, type ChangeSet, type Revision, type TransactOutcome, type Write } from './contract.js';
 import {
   baseKey,
   changeOf,
@@ -66,7 +66,7 @@ export class LmdbBatch {
         isDeleted,
         modRevision: revision,
         createRevision: replaced === undefined || replaced.isDeleted ? revision : replaced.createRevision,
-        previous: replaced?.modRevision ?? (0 as Revision),
+        previous: replaced?.modRevision ?? asRevision(0),
         value: isDeleted ? nothing : asBuffer(write.value),
       };
       // The log no longer holds a version this old, so it must go where reads at a past revision find it.

@@ -15,8 +15,11 @@ import {
   type Version,
 } from './lmdb-layout.js';
 
-// How many transactions one slice forgets: a few milliseconds, so that writers hardly notice.
-const transactionsPerSlice = 1_000;
+// How much one slice forgets: a few milliseconds of work, so that writers hardly notice.
+const transactionsPerSlice = 500;
+const changesPerSlice = 4_000;
+/** A slice removes or replaces at most this many records. */
+export const recordsPerSliceMax = transactionsPerSlice + 2 * (changesPerSlice + 128);
 
 /**
  * Forgets the oldest part of history, up to `upTo` at most, and returns the revision it reached. Runs inside
@@ -26,20 +29,25 @@ const transactionsPerSlice = 1_000;
  * still the newest, and otherwise in `base`.
  */
 export function compactSlice(database: LmdbHandle, upTo: number): Revision {
+  const metaRecord = database.getBinary(metaKey);
+  const meta = metaRecord === undefined ? undefined : decodeMeta(asBuffer(metaRecord));
+  if (meta === undefined) throw new Error('the store has no meta record');
+  // Never back: what lies before is gone.
+  if (upTo <= meta.compacted) return meta.compacted;
+
   const newest = new Map<string, Version>();
   const forgotten: Buffer[] = [];
-  for (const key of database.getKeys({
-    start: logKey(0),
-    end: logKey(upTo + 0.5),
-    limit: transactionsPerSlice,
-  })) {
+  let changes = 0;
+  let isAll = true;
+  for (const { key, value } of database.getRange({ start: logKey(0), end: logKey(upTo + 0.5) })) {
+    if (forgotten.length === transactionsPerSlice || changes >= changesPerSlice) {
+      isAll = false;
+      break;
+    }
+    const logged = decodeLog(asBuffer(value), revisionOfLogKey(asBuffer(key)));
+    changes += logged.length;
+    for (const change of logged) newest.set(change.key, change.version);
     forgotten.push(asBuffer(key));
-  }
-  for (const key of forgotten) {
-    const record = database.getBinary(key);
-    if (record === undefined) continue;
-    for (const change of decodeLog(asBuffer(record), revisionOfLogKey(key)))
-      newest.set(change.key, change.version);
   }
   for (const [key, version] of newest) {
     const record = database.getBinary(currentKey(key));
@@ -55,10 +63,7 @@ export function compactSlice(database: LmdbHandle, upTo: number): Revision {
   }
   for (const key of forgotten) void database.remove(key);
   const last = forgotten.at(-1);
-  const reached =
-    last === undefined || forgotten.length < transactionsPerSlice ? asRevision(upTo) : revisionOfLogKey(last);
-  const meta = database.getBinary(metaKey);
-  const revision = meta === undefined ? reached : decodeMeta(asBuffer(meta)).revision;
-  void database.put(metaKey, encodeMeta(revision, reached));
+  const reached = isAll || last === undefined ? asRevision(upTo) : revisionOfLogKey(last);
+  void database.put(metaKey, encodeMeta(meta.revision, reached));
   return reached;
 }

@@ -1,8 +1,9 @@
-import { rmSync, writeFileSync, writeSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { say } from '../../testing/run-process.js';
 import { realEnv } from '../env/real.js';
 import { isBerthError } from '../model/errors.js';
-import type { Revision } from './contract.js';
+import { asRevision } from './contract.js';
 import { everyKey } from './key-range.js';
 import { LmdbStore } from './lmdb.js';
 
@@ -19,7 +20,7 @@ const write = async (store: LmdbStore, key: string, bytes = 10): Promise<string>
       (outcome) => outcome.kind,
       (error: unknown) => (isBerthError(error) ? error.code : String(error)),
     );
-  writeSync(1, `${JSON.stringify([key, told])}\n`);
+  say(JSON.stringify([key, told]));
   return told;
 };
 const keysOf = async (store: LmdbStore): Promise<string[]> =>
@@ -38,7 +39,7 @@ async function failingSync(): Promise<void> {
   const store = await LmdbStore.open({ dir, env });
   const changes: string[] = [];
   const watched = (async (): Promise<void> => {
-    for await (const sets of store.watch(everyKey, { after: 1 as Revision })) {
+    for await (const sets of store.watch(everyKey, { after: asRevision(1) })) {
       for (const set of sets)
         for (const change of set.changes) changes.push(change.kind === 'put' ? change.entry.key : '');
     }
@@ -84,5 +85,39 @@ async function fullDisk(): Promise<void> {
   await again.close();
 }
 
-await (mode === 'full' ? fullDisk() : failingSync());
-writeSync(1, `${JSON.stringify(report)}\n`);
+/** Looks, all the while, at what can be read and watched of a write that the disk takes its time for. */
+async function slowDisk(): Promise<void> {
+  const store = await LmdbStore.open({ dir, env });
+  const stop = new AbortController();
+  const watched: string[] = [];
+  const watching = (async (): Promise<void> => {
+    for await (const sets of store.watch(everyKey, { after: asRevision(1), signal: stop.signal })) {
+      for (const set of sets)
+        watched.push(...set.changes.map((change) => (change.kind === 'put' ? change.entry.key : '')));
+    }
+  })();
+  let isAcknowledged = false;
+  let looks = 0;
+  let early = 0;
+  const writing = write(store, '/slow').then(() => {
+    isAcknowledged = true;
+  });
+  while (!isAcknowledged) {
+    const found = await keysOf(store);
+    looks += 1;
+    if (!isAcknowledged && (found.length > 0 || watched.length > 0)) early += 1;
+    await env.sleep(5);
+  }
+  await writing;
+  report['looks'] = looks;
+  report['early'] = early;
+  report['after'] = await keysOf(store);
+  await env.sleep(10);
+  stop.abort();
+  await watching;
+  report['watched'] = watched;
+  await store.close();
+}
+
+await (mode === 'full' ? fullDisk() : mode === 'slow' ? slowDisk() : failingSync());
+say(JSON.stringify(report));

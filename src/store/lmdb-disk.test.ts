@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
-import { fixturePath, type Ran, run, straceNode } from '../../testing/strace.js';
+import { fixturePath, type Ran, run } from '../../testing/run-process.js';
+import { straceNode } from '../../testing/strace.js';
 import { realEnv } from '../env/real.js';
 import { everyKey } from './key-range.js';
 import { LmdbStore } from './lmdb.js';
@@ -60,9 +61,14 @@ describe('the lmdb store on a failing disk', () => {
 
   it('keeps its word wherever a write of a data or meta page fails', async () => {
     const hit = { data: 0, meta: 0, unknown: 0 };
-    for (let call = 1; call <= 9; call++) {
+    // ENOSPC as well: on a file system with quotas or copies on write, even the meta page may find no room.
+    const failures = [
+      ...[1, 2, 3, 4, 5, 6, 7, 8].map((call) => ['EIO', call] as const),
+      ...[4, 6].map((call) => ['ENOSPC', call] as const),
+    ];
+    for (const [error, call] of failures) {
       const scratch = scratchDirectory('disk');
-      const ran = await failing(scratch.path, `pwrite64:error=EIO:when=${call}`);
+      const ran = await failing(scratch.path, `pwrite64:error=${error}:when=${call}`);
       for (const line of ran.trace) {
         if (line.includes('INJECTED')) hit[line.includes(', 128, ') ? 'meta' : 'data'] += 1;
       }
@@ -74,9 +80,10 @@ describe('the lmdb store on a failing disk', () => {
       const store = await LmdbStore.open({ dir: scratch.path, env: realEnv() });
       const found = (await store.read(everyKey)).entries.map((entry) => entry.key);
       for (const [key, answer] of told) {
-        if (answer === 'Committed') expect(found, `call ${call}: ${key} was acknowledged`).toContain(key);
+        if (answer === 'Committed')
+          expect(found, `${error} at call ${call}: ${key} was acknowledged`).toContain(key);
         else if (answer !== 'UnknownOutcome')
-          expect(found, `call ${call}: ${key} was refused`).not.toContain(key);
+          expect(found, `${error} at call ${call}: ${key} was refused`).not.toContain(key);
       }
       if (report !== undefined) {
         expect(report.reopened).toEqual(found);
@@ -92,6 +99,27 @@ describe('the lmdb store on a failing disk', () => {
     expect(hit.meta).toBeGreaterThan(0);
     expect(hit.unknown).toBeGreaterThan(0);
   }, 120_000);
+
+  it.each([
+    { what: 'the sync takes long', inject: 'fdatasync:delay_enter=300000' },
+    // The meta page is in memory then, where lmdb's own readers see it, and not on disk for certain.
+    { what: 'the write of the meta page takes long', inject: 'pwrite64:delay_exit=300000' },
+  ])(
+    'lets nothing be read or watched before it is on disk: $what',
+    async ({ inject }) => {
+      const scratch = scratchDirectory('slow');
+      const ran = await straceNode(
+        ['-e', 'trace=fdatasync,pwrite64', '-P', `${scratch.path}/data.mdb`, '-e', `inject=${inject}`],
+        [fixture, 'slow', scratch.path],
+      );
+      expect(ran.stderr).toBe('');
+      const { report } = readReport(ran);
+      expect(report).toMatchObject({ early: 0, after: ['/slow'], watched: ['/slow'] });
+      expect((report as unknown as { looks: number }).looks, 'nobody looked meanwhile').toBeGreaterThan(10);
+      scratch.remove();
+    },
+    60_000,
+  );
 
   it('answers a full disk with StoreFull, keeps what was acknowledged, and goes on when there is room', async () => {
     const scratch = scratchDirectory('full');

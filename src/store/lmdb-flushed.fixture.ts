@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { say } from '../../testing/run-process.js';
 import { realEnv } from '../env/real.js';
 import { LmdbStore } from './lmdb.js';
 
@@ -12,7 +12,7 @@ const writer = async (number: number): Promise<void> => {
       guards: [],
       writes: [{ kind: 'put', key: `/k/${number}`, value: Buffer.from(marker) }],
     });
-    writeSync(1, `ack ${marker} ${outcome.kind}\n`);
+    say(`ack ${marker} ${outcome.kind}`);
   }
 };
 await Promise.all(Array.from({ length: 64 }, (_, number) => writer(number)));

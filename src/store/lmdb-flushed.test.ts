@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
-import { fixturePath, straceNode } from '../../testing/strace.js';
+import { fixturePath } from '../../testing/run-process.js';
+import { straceNode } from '../../testing/strace.js';
 
 interface Call {
   readonly name: string;

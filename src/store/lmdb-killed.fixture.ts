@@ -1,6 +1,6 @@
-import { writeSync } from 'node:fs';
+import { say } from '../../testing/run-process.js';
 import { realEnv } from '../env/real.js';
-import type { Revision } from './contract.js';
+import { asRevision } from './contract.js';
 import { keysUnder } from './key-range.js';
 import { LmdbStore } from './lmdb.js';
 
@@ -19,8 +19,8 @@ const writer = async (name: string): Promise<void> => {
       writes: ['a', 'b', 'c'].map((part) => ({ kind: 'put', key: `/${name}/${part}`, value })),
     });
     if (outcome.kind !== 'Committed') throw new Error(outcome.kind);
-    writeSync(1, `${name} ${number} ${outcome.revision}\n`);
-    if (name === 'w0' && number % 100 === 0) await store.compact((outcome.revision - 20) as Revision);
+    say(`${name} ${number} ${outcome.revision}`);
+    if (name === 'w0' && number % 100 === 0) await store.compact(asRevision(outcome.revision - 20));
   }
 };
 await Promise.all(Array.from({ length: 8 }, (_, index) => writer(`w${index}`)));

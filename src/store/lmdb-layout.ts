@@ -30,25 +30,24 @@ export function logKey(revision: number): Buffer {
 export const userKeyOf = (recordKey: Buffer): string => recordKey.toString('latin1', 1);
 
 export interface Meta {
-  readonly version: number;
   readonly revision: Revision;
   readonly compacted: Revision;
 }
 
+const metaBytes = 17;
+
 export function encodeMeta(revision: number, compacted: number): Buffer {
-  const record = Buffer.allocUnsafe(17);
+  const record = Buffer.allocUnsafe(metaBytes);
   record[0] = formatVersion;
   record.writeDoubleLE(revision, 1);
   record.writeDoubleLE(compacted, 9);
   return record;
 }
 
-export function decodeMeta(record: Buffer): Meta {
-  return {
-    version: record.readUInt8(0),
-    revision: asRevision(record.length < 17 ? 0 : record.readDoubleLE(1)),
-    compacted: asRevision(record.length < 17 ? 0 : record.readDoubleLE(9)),
-  };
+/** Undefined if the record is not one that this version writes. */
+export function decodeMeta(record: Buffer): Meta | undefined {
+  if (record.length !== metaBytes || record[0] !== formatVersion) return undefined;
+  return { revision: asRevision(record.readDoubleLE(1)), compacted: asRevision(record.readDoubleLE(9)) };
 }
 
 /** One version of a key as a current or base record holds it: a header, then the value. */
@@ -74,7 +73,7 @@ export function writeVersionHeader(
   target.writeDoubleLE(version.previous, at + 17);
 }
 
-/** The value is a view of `record`: copy it before the record's memory is used again. */
+/** The value is a view of `record`, which must be memory of its own: lmdb's `getBinary` and ranges copy. */
 export function decodeVersion(record: Buffer): Version {
   return {
     isDeleted: record[0] === 1,
@@ -129,6 +128,19 @@ export function decodeLog(record: Buffer, revision: Revision): LoggedChange[] {
     at = valueEnd;
   }
   return changes;
+}
+
+/** One key's change in a log record, found without making objects of the others. */
+export function findInLog(record: Buffer, revision: Revision, key: string): LoggedChange | undefined {
+  for (let at = 0; at < record.length;) {
+    const keyBytes = record.readUInt16LE(at + 1);
+    const end = at + 23 + keyBytes + record.readUInt32LE(at + 3);
+    if (keyBytes === key.length && record.toString('latin1', at + 23, at + 23 + keyBytes) === key) {
+      return decodeLog(record.subarray(at, end), revision)[0];
+    }
+    at = end;
+  }
+  return undefined;
 }
 
 export const revisionOfLogKey = (key: Buffer): Revision => asRevision(key.readDoubleBE(1));

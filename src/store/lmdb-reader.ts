@@ -1,6 +1,7 @@
+import assert from 'node:assert';
 import { BerthError } from '../model/errors.js';
-import { expired } from './check-read.js';
-import type { ChangeSet, Entry, KeyRange, ReadResult, Revision } from './contract.js';
+import type { ChangeSet, Entry, KeyRange, Revision } from './contract.js';
+import { expired } from './history-errors.js';
 import { asBuffer } from './lmdb-batch.js';
 import { type LmdbHandle, type LmdbSync, openLmdb } from './lmdb-environment.js';
 import {
@@ -10,6 +11,7 @@ import {
   decodeLog,
   decodeMeta,
   decodeVersion,
+  findInLog,
   formatVersion,
   liveEntry,
   logKey,
@@ -19,25 +21,34 @@ import {
   userKeyOf,
   type Version,
 } from './lmdb-layout.js';
+import { historyBytesPerTurn, historySetsPerTurn } from './watch-hub.js';
 
-// How many transactions of history a watcher that catches up gets per turn.
-const historySetsPerTurn = 1_000;
+/** A part of a range. If it did not reach the end or the limit, the rest begins at `resumeFrom`. */
+export interface PartRead {
+  readonly entries: readonly Entry[];
+  readonly more: boolean;
+  readonly resumeFrom: string | undefined;
+}
+
+// How many records a read looks at before it lets others run: a few milliseconds.
+const stepsPerPart = 5_000;
 
 /** Reads of the lmdb store, on the main thread: the files are mapped into memory, so a read is a look-up. */
 export class LmdbReader {
   private constructor(private readonly database: LmdbHandle) {}
 
   static open(dir: string, sync: LmdbSync): LmdbReader {
-    const reader = new LmdbReader(openLmdb(dir, sync));
-    const version = reader.meta()?.version ?? formatVersion;
-    if (version !== formatVersion) {
-      void reader.close();
+    const database = openLmdb(dir, sync);
+    const record = database.getBinary(metaKey);
+    if (record !== undefined && decodeMeta(asBuffer(record)) === undefined) {
+      void database.close();
+      const found = record[0] === formatVersion ? 'a damaged meta record' : `format ${record[0]}`;
       throw new BerthError(
         'StoreFormat',
-        `the store in ${dir} has format ${version}; this version of berth reads format ${formatVersion}`,
+        `the store in ${dir} has ${found}; this version of berth reads format ${formatVersion}`,
       );
     }
-    return reader;
+    return new LmdbReader(database);
   }
 
   /** Makes what the writer thread has committed since visible here. */
@@ -45,6 +56,7 @@ export class LmdbReader {
     this.database.resetReadTxn();
   }
 
+  /** Undefined in a store that is being created. */
   meta(): Meta | undefined {
     const record = this.database.getBinary(metaKey);
     return record === undefined ? undefined : decodeMeta(asBuffer(record));
@@ -55,58 +67,83 @@ export class LmdbReader {
     return this.#version(currentKey(key));
   }
 
-  read(range: KeyRange, limit: number, revision: Revision): ReadResult {
-    // Read from the same snapshot as the rest: a compaction may be on disk before the main thread hears of it.
-    const compacted = this.meta()?.compacted ?? 0;
-    if (revision < compacted) throw expired(revision);
+  /** Reads a range as it was at `revision`, or a part of it: see `stepsPerPart`. */
+  readPart(range: KeyRange, limit: number, revision: Revision): PartRead {
+    this.#refuseCompacted(revision);
     const entries: Entry[] = [];
+    let steps = 0;
     for (const { key: recordKey, value } of this.database.getRange({
       start: currentKey(range.from),
       end: currentKey(range.to),
     })) {
       const key = userKeyOf(asBuffer(recordKey));
-      const entry = liveEntry(key, this.#versionAt(key, decodeVersion(asBuffer(value)), revision));
+      if (steps >= stepsPerPart) return { entries, more: false, resumeFrom: key };
+      const found = this.#versionAt(key, decodeVersion(asBuffer(value)), revision);
+      steps += found.steps;
+      const entry = liveEntry(key, found.version);
       if (entry === undefined) continue;
-      if (entries.length === limit) return { entries, revision, more: true };
+      if (entries.length === limit) return { entries, more: true, resumeFrom: undefined };
       entries.push(entry);
     }
-    return { entries, revision, more: false };
+    return { entries, more: false, resumeFrom: undefined };
   }
 
   /** Some of the transactions after `after` and not after `visible`, with the revision they reach up to. */
   changesAfter(after: Revision, visible: Revision): { sets: readonly ChangeSet[]; upTo: Revision } {
+    this.#refuseCompacted(after);
     const sets: ChangeSet[] = [];
+    let bytes = 0;
     for (const { key, value } of this.database.getRange({
       start: logKey(after + 0.5),
       end: logKey(visible + 0.5),
-      limit: historySetsPerTurn,
     })) {
+      const last = sets.at(-1);
+      if (last !== undefined && (sets.length === historySetsPerTurn || bytes >= historyBytesPerTurn)) {
+        return { sets, upTo: last.revision };
+      }
       const revision = revisionOfLogKey(asBuffer(key));
       sets.push({ revision, changes: decodeLog(asBuffer(value), revision).map(changeOf) });
+      bytes += value.length;
     }
-    const last = sets.at(-1);
-    return { sets, upTo: last === undefined || sets.length < historySetsPerTurn ? visible : last.revision };
+    return { sets, upTo: visible };
   }
 
   close(): Promise<void> {
     return this.database.close();
   }
 
+  /**
+   * Asks the snapshot that the rest is read from: a compaction may be on disk before the main thread hears
+   * of it.
+   */
+  #refuseCompacted(revision: Revision): void {
+    const compacted = this.meta()?.compacted ?? 0;
+    if (revision < compacted) throw expired(revision, compacted);
+  }
+
   /** Walks back from a key's newest version to the one in force at `revision`. */
-  #versionAt(key: string, newest: Version, revision: Revision): Version | undefined {
+  #versionAt(
+    key: string,
+    newest: Version,
+    revision: Revision,
+  ): { version: Version | undefined; steps: number } {
     let version: Version | undefined = newest;
-    while (version !== undefined && version.modRevision > revision) {
-      const { previous }: Version = version;
-      if (previous === 0) return undefined;
+    let steps = 1;
+    for (; version !== undefined && version.modRevision > revision; steps++) {
+      const { modRevision, previous }: Version = version;
+      if (previous === 0) return { version: undefined, steps };
       version = this.#logged(previous, key) ?? this.#version(baseKey(key));
+      assert(
+        version === undefined || version.modRevision < modRevision,
+        'the versions of a key do not go back',
+      );
     }
-    return version;
+    return { version, steps };
   }
 
   #logged(revision: Revision, key: string): Version | undefined {
     const record = this.database.getBinary(logKey(revision));
-    if (record === undefined) return undefined;
-    return decodeLog(asBuffer(record), revision).find((change) => change.key === key)?.version;
+    return record === undefined ? undefined : findInLog(asBuffer(record), revision, key)?.version;
   }
 
   #version(recordKey: Buffer): Version | undefined {

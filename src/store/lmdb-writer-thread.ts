@@ -1,5 +1,9 @@
+import assert from 'node:assert';
 import { Worker } from 'node:worker_threads';
-import type { WriterData, WriterReply, WriterRequest } from './lmdb-writer.js';
+import type { WriterData, WriterFailure, WriterReply, WriterRequest } from './lmdb-writer.js';
+
+// Left free on the disk by ordinary writes, so that compaction and recovery still have room.
+const spareBytes = 1024 * 1024;
 
 /** The main thread's end of the writer thread: one request at a time, each answered exactly once. */
 export class LmdbWriterThread {
@@ -26,19 +30,24 @@ export class LmdbWriterThread {
     });
   }
 
-  request(request: WriterRequest & { kind: 'write' | 'compact' }): Promise<WriterReply> {
-    if (this.#waiting !== undefined) throw new Error('the writer thread takes one request at a time');
-    if (this.#isEnded) return Promise.resolve({ kind: 'failed', message: this.#lastWords });
-    return new Promise((resolve) => {
-      this.#waiting = resolve;
-      this.#worker.ref();
-      if (request.kind === 'write') {
-        // Handed over, not copied.
-        this.#worker.postMessage(request, [request.batch.buffer as ArrayBuffer]);
-      } else {
-        this.#worker.postMessage(request);
-      }
-    });
+  /** Puts a batch and flushes it. The batch's memory is handed over. */
+  async write(batch: Uint8Array<ArrayBuffer>): Promise<{ readonly kind: 'done' } | WriterFailure> {
+    const reply = await this.#request({ kind: 'write', batch, spareBytes }, [batch.buffer]);
+    assert(reply.kind !== 'compacted');
+    return reply;
+  }
+
+  /** A small write that may use the last room there is: it shows whether the disk takes writes at all. */
+  async probe(batch: Uint8Array<ArrayBuffer>): Promise<boolean> {
+    return (await this.#request({ kind: 'write', batch, spareBytes: 0 }, [batch.buffer])).kind === 'done';
+  }
+
+  async compact(
+    upTo: number,
+  ): Promise<{ readonly kind: 'compacted'; readonly revision: number } | WriterFailure> {
+    const reply = await this.#request({ kind: 'compact', upTo }, []);
+    assert(reply.kind !== 'done');
+    return reply;
   }
 
   close(): Promise<void> {
@@ -46,6 +55,16 @@ export class LmdbWriterThread {
     this.#worker.ref();
     this.#worker.postMessage({ kind: 'close' } satisfies WriterRequest);
     return this.#ended;
+  }
+
+  #request(request: WriterRequest, transfer: readonly ArrayBuffer[]): Promise<WriterReply> {
+    assert(this.#waiting === undefined, 'the writer thread takes one request at a time');
+    if (this.#isEnded) return Promise.resolve({ kind: 'failed', message: this.#lastWords });
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      this.#worker.ref();
+      this.#worker.postMessage(request, transfer);
+    });
   }
 
   #answer(reply: WriterReply): void {

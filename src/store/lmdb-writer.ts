@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { asBuffer, forEachRecord } from './lmdb-batch.js';
-import { compactSlice } from './lmdb-compact.js';
+import { compactSlice, recordsPerSliceMax } from './lmdb-compact.js';
 import { type LmdbHandle, type LmdbSync, openLmdb } from './lmdb-environment.js';
 
 /**
@@ -15,25 +15,43 @@ export interface WriterData {
 }
 
 export type WriterRequest =
-  | { readonly kind: 'write'; readonly batch: Uint8Array }
+  | { readonly kind: 'write'; readonly batch: Uint8Array<ArrayBuffer>; readonly spareBytes: number }
   | { readonly kind: 'compact'; readonly upTo: number }
   | { readonly kind: 'close' };
 
-export type WriterReply =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'compacted'; readonly revision: number }
-  /** Nothing was attempted or lmdb had to give up before it could write its meta page: not applied. */
+/** A request that was not done, and whether that is certain. */
+export type WriterFailure =
+  /** Nothing was attempted, or lmdb gave up before it began to write: not applied. */
   | { readonly kind: 'full'; readonly message: string }
   /** lmdb could not say that the commit is on disk. */
   | { readonly kind: 'failed'; readonly message: string };
 
+export type WriterReply =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'compacted'; readonly revision: number }
+  | WriterFailure;
+
 const pageBytes = 4096;
 // A record may dirty a leaf and the branches above it. Neighbours share branches, so three is generous.
 const pagesPerRecord = 3;
-const spareBytes = 1024 * 1024;
 
-const mapFull = -30_792;
-const fullCodes = new Set<unknown>([mapFull, 28 /* ENOSPC */, 122 /* EDQUOT */]);
+// lmdb's own code for "the map is full": found out while putting, before anything is written.
+const mapFullCode = -30_792;
+
+/**
+ * Looking first turns a full disk into a certain answer. Found out during the commit it would be an error that
+ * cannot be told from a failing disk.
+ */
+function lackOfRoom(dir: string, records: number, bytes: number): WriterFailure | undefined {
+  const disk = statfsSync(dir);
+  const free = disk.bavail * disk.bsize;
+  const needed = bytes + records * pagesPerRecord * pageBytes;
+  if (free >= needed) return undefined;
+  return {
+    kind: 'full',
+    message: `${free} bytes are free on the disk of ${dir}, this write may need ${needed}`,
+  };
+}
 
 function handle(
   database: LmdbHandle,
@@ -42,6 +60,8 @@ function handle(
 ): WriterReply {
   try {
     if (request.kind === 'compact') {
+      const lack = lackOfRoom(dir, recordsPerSliceMax, 0);
+      if (lack !== undefined) return lack;
       return {
         kind: 'compacted',
         revision: database.transactionSync(() => compactSlice(database, request.upTo)),
@@ -50,16 +70,8 @@ function handle(
     const batch = asBuffer(request.batch);
     let records = 0;
     forEachRecord(batch, () => (records += 1));
-    const needed = batch.length + records * pagesPerRecord * pageBytes + spareBytes;
-    // Looking first turns a full disk into a certain answer. Found out during the commit it would be lmdb's
-    // EIO, which cannot be told from a failing disk.
-    const disk = statfsSync(dir);
-    const free = disk.bavail * disk.bsize;
-    if (free < needed)
-      return {
-        kind: 'full',
-        message: `${free} bytes are free on the disk of ${dir}, a write needs ${needed}`,
-      };
+    const lack = lackOfRoom(dir, records, batch.length + request.spareBytes);
+    if (lack !== undefined) return lack;
     database.transactionSync(() => {
       forEachRecord(batch, (key, value) => void database.put(key, value));
     });
@@ -67,7 +79,7 @@ function handle(
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     return {
-      kind: fullCodes.has(code) ? 'full' : 'failed',
+      kind: code === mapFullCode ? 'full' : 'failed',
       message: `lmdb commit in ${dir} failed: ${message}`,
     };
   }

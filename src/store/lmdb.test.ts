@@ -1,19 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
-import { fixturePath } from '../../testing/strace.js';
+import { fixturePath } from '../../testing/run-process.js';
 import { realEnv } from '../env/real.js';
 import { isBerthError } from '../model/errors.js';
 import { asRevision, type Revision, type Write } from './contract.js';
 import { everyKey } from './key-range.js';
 import { LmdbStore } from './lmdb.js';
 import { openLmdb } from './lmdb-environment.js';
+import { LmdbFiles } from './lmdb-files.js';
 import { metaKey } from './lmdb-layout.js';
 
 const put = (key: string, value: string): Write => ({ kind: 'put', key, value: Buffer.from(value) });
+
+const sixty = (prefix: string, kind: 'put' | 'delete'): Write[] =>
+  Array.from({ length: 60 }, (_, index) =>
+    kind === 'put' ? put(`${prefix}/${index}`, 'x') : { kind, key: `${prefix}/${index}` },
+  );
 
 async function write(store: LmdbStore, ...writes: Write[]): Promise<Revision> {
   const outcome = await store.transact({ guards: [], writes });
@@ -83,6 +89,129 @@ describe('the lmdb store', () => {
     await expect(open(), 'the lock is free again').rejects.toSatisfy((error) =>
       isBerthError(error, 'StoreFormat'),
     );
+  });
+
+  it('refuses a damaged file or record instead of crashing or starting over', async () => {
+    const dir = join(scratch.path, 'store');
+    const store = await open();
+    await write(store, put('/a', '1'));
+    await store.close();
+    const raw = openLmdb(dir, 'flush');
+    raw.putSync(metaKey, Buffer.from([1, 2, 3]));
+    await raw.close();
+    const isFormat = (error: unknown): boolean => isBerthError(error, 'StoreFormat');
+    await expect(open()).rejects.toSatisfy(isFormat);
+    for (const content of [Buffer.alloc(100, 'z'), Buffer.alloc(20_000), Buffer.alloc(70_000, 0x5a)]) {
+      writeFileSync(join(dir, 'data.mdb'), content);
+      await expect(open()).rejects.toSatisfy(isFormat);
+    }
+  });
+
+  it('says what is wrong with a path that is no directory', async () => {
+    writeFileSync(join(scratch.path, 'store'), 'a file');
+    await expect(open()).rejects.toSatisfy(
+      (error) => isBerthError(error, 'StoreUnavailable') && error.message.includes('cannot use'),
+    );
+  });
+
+  it('[S11] does not skip what a compaction forgets while the main thread is busy', async () => {
+    const store = await open();
+    let last = asRevision(0);
+    for (let count = 0; count < 50; count++) last = await write(store, put('/k', String(count)));
+    const watch = store.watch(everyKey, { after: asRevision(5) });
+    const compaction = store.compact(asRevision(last - 10));
+    // The writer thread gets its request and finishes while nothing runs here.
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    await expect(watch.next()).rejects.toSatisfy((error) => isBerthError(error, 'Expired'));
+    await compaction;
+    await store.close();
+  });
+
+  it('lets writers in between the slices of a long compaction', async () => {
+    const store = await open();
+    const filling = Array.from({ length: 12_000 }, (_, index) =>
+      write(store, put(`/k/${index % 100}`, String(index))),
+    );
+    const { length } = await Promise.all(filling);
+    const { revision } = await store.read(everyKey);
+    let isOver = false;
+    const compaction = store.compact(revision).then(() => {
+      isOver = true;
+    });
+    let during = 0;
+    while (!isOver) {
+      await write(store, put('/other', String(during)));
+      during += 1;
+    }
+    await compaction;
+    expect(length).toBe(12_000);
+    expect(during).toBeGreaterThan(10);
+    await store.close();
+  });
+
+  it('catches up over many turns and compacts in many slices', async () => {
+    const store = await open();
+    const { revision: start } = await store.read(everyKey);
+    await Promise.all(
+      Array.from({ length: 3_000 }, (_, index) => write(store, put(`/${index % 7}`, String(index)))),
+    );
+    const { revision } = await store.read(everyKey);
+    const seen: number[] = [];
+    for await (const sets of store.watch(everyKey, { after: start })) {
+      seen.push(...sets.map((set) => set.revision));
+      if (seen.at(-1) === revision) break;
+    }
+    expect(seen).toEqual(Array.from({ length: 3_000 }, (_, index) => start + 1 + index));
+    await store.compact(asRevision(revision - 1));
+    expect((await store.read(everyKey, { revision: asRevision(revision - 1) })).entries).toHaveLength(7);
+    await store.close();
+  });
+
+  it('reads far back and past many deletions without holding up others', async () => {
+    const store = await open();
+    const { revision: start } = await write(store, put('/hot', 'first')).then((revision) => ({ revision }));
+    await Promise.all(Array.from({ length: 8_000 }, (_, index) => write(store, put('/hot', String(index)))));
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) => write(store, ...sixty(`/gone/${index}`, 'put'))),
+    );
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) => write(store, ...sixty(`/gone/${index}`, 'delete'))),
+    );
+    let turns = 0;
+    let isReading = true;
+    const others = (async (): Promise<void> => {
+      while (isReading) {
+        await realEnv().yield();
+        turns += 1;
+      }
+    })();
+    const [entry] = (await store.read(everyKey, { revision: start })).entries;
+    expect(Buffer.from(entry?.value ?? '').toString()).toBe('first');
+    expect((await store.read(everyKey, { limit: 2 })).entries.map((one) => one.key)).toEqual(['/hot']);
+    isReading = false;
+    await others;
+    expect(turns).toBeGreaterThan(2);
+    await store.close();
+  });
+
+  it('opens its files again when they were away for a while', async () => {
+    const dir = join(scratch.path, 'store');
+    const files = await LmdbFiles.open(dir, 'flush', realEnv());
+    renameSync(dir, `${dir}-away`);
+    const recovered = files.recover();
+    const reading = files
+      .read((reader) => reader.meta())
+      .then(
+        () => 'read',
+        (error: unknown) => (isBerthError(error) ? error.code : String(error)),
+      );
+    await realEnv().sleep(400);
+    renameSync(`${dir}-away`, dir);
+    expect((await recovered).revision).toBe(1);
+    expect(await reading).toBe('StoreUnavailable');
+    expect(await files.read((reader) => reader.meta())).toEqual({ revision: 1, compacted: 0 });
+    await files.close();
   });
 
   it('gives the room of what is compacted back: churn does not make the file grow', async () => {

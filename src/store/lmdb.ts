@@ -1,8 +1,5 @@
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { Env } from '../env/env.js';
-import { BerthError } from '../model/errors.js';
-import { futureRevision, readLimit } from './check-read.js';
+import { BerthError, isBerthError } from '../model/errors.js';
 import { checkTransaction } from './check-transaction.js';
 import {
   asRevision,
@@ -17,13 +14,14 @@ import {
   type Watch,
   type WatchOptions,
 } from './contract.js';
-import { lockDirectory } from './directory-lock.js';
 import { failedGuards } from './guards.js';
+import { futureRevision, storeClosed } from './history-errors.js';
 import { type Answer, LmdbBatch } from './lmdb-batch.js';
 import type { LmdbSync } from './lmdb-environment.js';
+import { LmdbFiles } from './lmdb-files.js';
 import { liveEntry, type Version } from './lmdb-layout.js';
-import { LmdbReader } from './lmdb-reader.js';
-import { LmdbWriterThread } from './lmdb-writer-thread.js';
+import { readLimit } from './read-limit.js';
+import { type Arrival, TransactionQueue } from './transaction-queue.js';
 import { WatchHub } from './watch-hub.js';
 
 export interface LmdbOptions {
@@ -33,17 +31,11 @@ export interface LmdbOptions {
   readonly sync?: LmdbSync;
 }
 
-interface Arrival extends Pick<Answer, 'resolve' | 'reject'> {
-  readonly transaction: Transaction;
-}
-
 // A batch is closed when it is this large: one flush then takes tens of milliseconds at most.
 const batchTransactionsMax = 2_000;
 const batchBytesMax = 4 * 1024 * 1024;
-// Callers past this many are told to come back: memory stays bounded when the disk is slower than they are.
-const waitingTransactionsMax = 20_000;
-const recoveryDelayMsMin = 100;
-const recoveryDelayMsMax = 5_000;
+// How many keys are looked at in one go before others get a turn: some ten milliseconds.
+const judgedKeysMax = 10_000;
 
 /**
  * The store of one machine. Transactions are judged on the main thread, in order of arrival, against the
@@ -56,90 +48,68 @@ const recoveryDelayMsMax = 5_000;
  * - At most one batch is in flight. What is in `#forming` has never been sent, so it can be dropped safely.
  * - Nothing is judged while a compaction slice runs: whether an old version must be saved for history depends
  *   on the compacted revision.
- * - After a commit that lmdb could not confirm, nothing is accepted until a reopened environment has taken a
- *   write, and `#durable` has been read from it again.
+ * - After a commit that lmdb could not confirm, nothing is accepted until reopened files have taken a write,
+ *   and `#durable` has been read from them again.
  */
 export class LmdbStore implements Store {
   #forming = new LmdbBatch();
   #inFlight: LmdbBatch | undefined;
-  #arrivals: Arrival[] = [];
-  #nextArrival = 0;
+  readonly #queue = new TransactionQueue();
   #durable: Revision;
   #newest: Revision;
   #compacted: Revision;
   #isPumpScheduled = false;
   #isCompacting = false;
-  #isClosed = false;
-  #reader: LmdbReader;
-  #writer: LmdbWriterThread;
+  #lastCompaction: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
   #unhealthy: { readonly since: Error; readonly over: Promise<void> } | undefined;
-  // Set while the environment is closed and opened again: readers wait for it.
-  #reopening: Promise<void> | undefined;
+  // The batch whose commit lmdb could not confirm. Recovery finds out whether it is on disk.
+  #unresolved: { readonly batch: LmdbBatch; readonly lastRevision: Revision } | undefined;
   #idleWaiters: (() => void)[] = [];
-  readonly #stopped = new AbortController();
   readonly #hub: WatchHub;
 
-  static async open(options: LmdbOptions): Promise<LmdbStore> {
-    mkdirSync(options.dir, { recursive: true, mode: 0o700 });
-    const lock = lockDirectory(options.dir);
-    try {
-      const sync = options.sync ?? 'flush';
-      const reader = LmdbReader.open(options.dir, sync);
-      const writer = new LmdbWriterThread({ dir: options.dir, sync });
-      const store = new LmdbStore(options, lock, reader, writer);
-      if (reader.meta() === undefined) await store.#create();
-      return store;
-    } catch (error) {
-      lock.release();
-      throw error;
-    }
+  static async open({ dir, env, sync = 'flush' }: LmdbOptions): Promise<LmdbStore> {
+    return new LmdbStore(await LmdbFiles.open(dir, sync, env), env);
   }
 
   private constructor(
-    private readonly options: LmdbOptions,
-    private readonly lock: { release(): void },
-    reader: LmdbReader,
-    writer: LmdbWriterThread,
+    private readonly files: LmdbFiles,
+    private readonly env: Env,
   ) {
-    this.#reader = reader;
-    this.#writer = writer;
-    const meta = reader.meta();
-    this.#durable = this.#newest = meta?.revision ?? asRevision(1);
-    this.#compacted = meta?.compacted ?? asRevision(0);
+    const { revision, compacted } = files.meta();
+    this.#durable = this.#newest = revision;
+    this.#compacted = compacted;
     this.#hub = new WatchHub(
       {
         visibleRevision: () => this.#durable,
         compactedRevision: () => this.#compacted,
-        changesAfter: async (after) => {
-          await this.#reopening;
-          return this.#reader.changesAfter(after, this.#durable);
-        },
+        changesAfter: (after) => files.read((reader) => reader.changesAfter(after, this.#durable)),
       },
-      options.env,
+      env,
     );
   }
 
   async read(range: KeyRange, options?: ReadOptions): Promise<ReadResult> {
-    const limit = readLimit(options);
-    await this.#reopening;
     this.#refuseIfClosed();
-    const revision = options?.revision ?? this.#durable;
-    if (revision > this.#durable) throw futureRevision(revision, this.#durable);
-    return this.#reader.read(range, limit, revision);
+    const limit = readLimit(options);
+    const asked = options?.revision;
+    if (asked !== undefined && asked > this.#durable) throw futureRevision(asked, this.#durable);
+    for (;;) {
+      try {
+        return await this.#readAt(range, limit, asked ?? this.#durable);
+      } catch (error) {
+        // A long read of the newest state was overtaken by a compaction: the newest state is newer now.
+        if (asked !== undefined || !isBerthError(error, 'Expired')) throw error;
+      }
+    }
   }
 
   transact(transaction: Transaction): Promise<TransactOutcome> {
     return new Promise((resolve, reject) => {
       this.#refuseIfClosed();
-      checkTransaction(transaction);
+      const bytes = checkTransaction(transaction);
       if (this.#unhealthy !== undefined) throw unavailable(this.#unhealthy.since);
-      if (this.#arrivals.length - this.#nextArrival >= waitingTransactionsMax) {
-        throw new BerthError(
-          'StoreOverloaded',
-          `${waitingTransactionsMax} transactions are waiting for the disk of ${this.options.dir}`,
-        );
-      }
-      this.#arrivals.push({ transaction, resolve, reject });
+      this.#queue.push({ transaction, bytes, resolve, reject });
       this.#schedulePump();
     });
   }
@@ -150,43 +120,36 @@ export class LmdbStore implements Store {
   }
 
   async compact(revision: Revision): Promise<void> {
-    await this.#unhealthy?.over;
     this.#refuseIfClosed();
     if (revision > this.#durable) throw futureRevision(revision, this.#durable);
-    while (this.#compacted < revision) {
-      while (this.#isCompacting) await this.#nextIdle();
-      this.#refuseIfClosed();
-      this.#isCompacting = true;
-      try {
-        while (this.#inFlight !== undefined || this.#forming.answers.length > 0) await this.#nextIdle();
-        if (this.#unhealthy !== undefined) throw unavailable(this.#unhealthy.since);
-        const reply = await this.#writer.request({ kind: 'compact', upTo: revision });
-        if (reply.kind === 'compacted') {
-          this.#compacted = asRevision(Math.max(this.#compacted, reply.revision));
-          this.#reader.refresh();
-        } else {
-          const failure = new Error(reply.kind === 'done' ? 'unexpected reply' : reply.message);
-          if (reply.kind !== 'full') this.#becomeUnhealthy(failure);
-          throw unavailable(failure);
-        }
-      } finally {
-        this.#isCompacting = false;
-        this.#wakeIdleWaiters();
-        this.#schedulePump();
-      }
-    }
+    const compaction = this.#lastCompaction.then(() => this.#compactTo(revision));
+    this.#lastCompaction = compaction.catch(() => undefined);
+    return compaction;
   }
 
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     while (this.#hasWork() && this.#unhealthy === undefined) await this.#nextIdle();
-    this.#stopped.abort(new BerthError('StoreClosed', 'the store was closed'));
+    this.files.giveUp(storeClosed());
     await this.#unhealthy?.over.catch(() => undefined);
-    this.#hub.endAll(new BerthError('StoreClosed', 'the store was closed'));
-    await this.#writer.close();
-    await this.#reader.close();
-    this.lock.release();
+    this.#hub.endAll(storeClosed());
+    await this.files.close();
+  }
+
+  async #readAt(range: KeyRange, limit: number, revision: Revision): Promise<ReadResult> {
+    const entries: Entry[] = [];
+    for (let from = range.from; ;) {
+      const left = limit - entries.length;
+      const part = await this.files.read((reader) => reader.readPart({ from, to: range.to }, left, revision));
+      for (const entry of part.entries) entries.push(entry);
+      if (part.resumeFrom === undefined) return { entries, revision, more: part.more };
+      from = part.resumeFrom;
+      await this.env.yield();
+    }
   }
 
   // ---- judging -----------------------------------------------------------------------------------------
@@ -202,34 +165,36 @@ export class LmdbStore implements Store {
   }
 
   #pump(): void {
-    if (this.#unhealthy !== undefined || this.#isCompacting) {
-      // A compaction waits for what was judged before it; only sending goes on.
-      if (this.#unhealthy === undefined) this.#send();
-      return;
-    }
-    while (this.#nextArrival < this.#arrivals.length && !this.#isFormingFull()) {
-      this.#judge(this.#arrivals[this.#nextArrival++] as Arrival);
-    }
-    if (this.#nextArrival === this.#arrivals.length) {
-      this.#arrivals = [];
-      this.#nextArrival = 0;
-    }
+    if (this.#unhealthy !== undefined) return;
+    // A compaction waits for what was judged before it, so sending goes on while judging rests.
+    if (!this.#isCompacting) this.#judgeSome();
     this.#send();
+    if (this.#inFlight === undefined) this.#wakeIdleWaiters();
   }
 
-  #isFormingFull(): boolean {
-    return this.#forming.transactions >= batchTransactionsMax || this.#forming.bytes >= batchBytesMax;
+  #judgeSome(): void {
+    for (let keys = 0; keys < judgedKeysMax;) {
+      if (this.#forming.transactions >= batchTransactionsMax || this.#forming.bytes >= batchBytesMax) return;
+      const arrival = this.#queue.shift();
+      if (arrival === undefined) return;
+      keys += arrival.transaction.guards.length + arrival.transaction.writes.length;
+      try {
+        this.#judge(arrival);
+      } catch (error) {
+        // The files could not be read: whatever is wrong with them, it is not this caller's doing.
+        arrival.reject(unavailable(error as Error));
+        this.#becomeUnhealthy(error as Error);
+        return;
+      }
+    }
+    void this.env.yield().then(() => this.#pump());
   }
 
   #judge({ transaction, resolve, reject }: Arrival): void {
     const failed = failedGuards(transaction.guards, this.#newestEntry);
     if (failed.length > 0) {
-      this.#answerWhenDurable({
-        outcome: { kind: 'GuardFailed', revision: this.#newest, failed },
-        wrote: false,
-        resolve,
-        reject,
-      });
+      const outcome: TransactOutcome = { kind: 'GuardFailed', revision: this.#newest, failed };
+      this.#answerWhenDurable({ outcome, wrote: false, resolve, reject });
       return;
     }
     const revision = asRevision(this.#newest + 1);
@@ -248,7 +213,7 @@ export class LmdbStore implements Store {
   }
 
   readonly #newestVersion = (key: string): Version | undefined =>
-    this.#forming.overlay.get(key) ?? this.#inFlight?.overlay.get(key) ?? this.#reader.current(key);
+    this.#forming.overlay.get(key) ?? this.#inFlight?.overlay.get(key) ?? this.files.current(key);
 
   readonly #newestEntry = (key: string): Entry | undefined => liveEntry(key, this.#newestVersion(key));
 
@@ -263,127 +228,94 @@ export class LmdbStore implements Store {
   }
 
   async #flush(batch: LmdbBatch, lastRevision: Revision): Promise<void> {
-    const reply = await this.#writer.request({
-      kind: 'write',
-      batch: batch.encode(lastRevision, this.#compacted),
-    });
-    if (reply.kind === 'done') {
-      this.#settle(batch, lastRevision);
-      this.#pump();
-      this.#wakeIdleWaiters();
-      return;
-    }
-    const cause = new Error(reply.kind === 'compacted' ? 'unexpected reply' : reply.message);
-    const dropped = this.#dropUnsent();
+    const reply = await this.files.writer.write(batch.encode(lastRevision, this.#compacted));
     this.#inFlight = undefined;
-    if (reply.kind === 'full') {
-      // Certain: lmdb writes its meta page, which makes a commit real, only after all else is on disk.
+    if (reply.kind === 'done') {
+      // On disk: from here on it can be read, watched and acknowledged.
+      this.#durable = lastRevision;
+      this.files.refresh();
+      this.#hub.publish(batch.sets);
+      for (const answer of batch.answers) answer.resolve(answer.outcome);
+    } else if (reply.kind === 'full') {
       this.#newest = this.#durable;
-      for (const answer of batch.answers)
-        answer.reject(new BerthError('StoreFull', cause.message, { cause }));
-      for (const answer of dropped) answer.reject(new BerthError('StoreFull', cause.message, { cause }));
-      this.#schedulePump();
-      this.#wakeIdleWaiters();
-      return;
+      const full = new BerthError('StoreFull', reply.message);
+      for (const waiting of [...batch.answers, ...this.#dropUnsent()]) waiting.reject(full);
+    } else {
+      const cause = new Error(reply.message);
+      for (const answer of batch.answers) {
+        if (answer.wrote) answer.resolve({ kind: 'UnknownOutcome', cause });
+        else answer.reject(unavailable(cause));
+      }
+      this.#unresolved = { batch, lastRevision };
+      this.#becomeUnhealthy(cause);
     }
-    this.#becomeUnhealthy(cause, { batch, lastRevision });
-    for (const answer of batch.answers) {
-      if (answer.wrote) answer.resolve({ kind: 'UnknownOutcome', cause });
-      else answer.reject(unavailable(cause));
-    }
-    for (const answer of dropped) answer.reject(unavailable(cause));
+    this.#pump();
     this.#wakeIdleWaiters();
   }
 
-  /** A batch is on disk: from here on it can be read, watched and acknowledged. */
-  #settle(batch: LmdbBatch, lastRevision: Revision): void {
-    this.#durable = lastRevision;
-    this.#inFlight = undefined;
-    this.#reader.refresh();
-    this.#hub.publish(batch.sets);
-    for (const answer of batch.answers) answer.resolve(answer.outcome);
-  }
-
-  /** Everything that was judged on top of a batch that failed. None of it was ever sent. */
+  /** Everything that waits and was never sent: what was judged on top of a batch that failed, and the queue. */
   #dropUnsent(): readonly (Answer | Arrival)[] {
-    const dropped = [...this.#forming.answers, ...this.#arrivals.slice(this.#nextArrival)];
+    const { answers } = this.#forming;
     this.#forming = new LmdbBatch();
-    this.#arrivals = [];
-    this.#nextArrival = 0;
-    return dropped;
+    return [...answers, ...this.#queue.drain()];
   }
 
-  // ---- health ------------------------------------------------------------------------------------------
+  // ---- health and history ------------------------------------------------------------------------------
 
-  #becomeUnhealthy(since: Error, pending?: { batch: LmdbBatch; lastRevision: Revision }): void {
-    const over = this.#recover(pending);
+  /** Refuses writes until the files take them again; then finds out what became of the batch that was in flight. */
+  #becomeUnhealthy(since: Error): void {
+    for (const waiting of this.#dropUnsent()) waiting.reject(unavailable(since));
+    if (this.#unhealthy !== undefined) return;
+    const over = this.files.recover().then(({ revision, compacted }) => {
+      const unresolved = this.#unresolved;
+      this.#compacted = compacted;
+      this.#newest = this.#durable = revision;
+      this.#unhealthy = this.#unresolved = undefined;
+      if (unresolved?.lastRevision === revision) this.#hub.publish(unresolved.batch.sets);
+    });
     over.catch(() => undefined);
     this.#unhealthy = { since, over };
   }
 
-  /** Reopens the environment until it takes a write again, and finds out what became of the last batch. */
-  async #recover(pending: { batch: LmdbBatch; lastRevision: Revision } | undefined): Promise<void> {
-    const { env, dir } = this.options;
-    for (let delayMs = recoveryDelayMsMin; ; delayMs = Math.min(delayMs * 2, recoveryDelayMsMax)) {
-      await env.sleep(delayMs, this.#stopped.signal);
-      this.#reopening = this.#reopen();
-      await this.#reopening;
-      const meta = this.#reader.meta();
-      if (meta === undefined) throw new BerthError('StoreFormat', `${dir} has lost its meta record`);
-      // Rewriting what is there proves that a commit can be flushed, and puts the meta page that may or may
-      // not have reached the disk beyond doubt.
-      const probe = new LmdbBatch().encode(meta.revision, meta.compacted);
-      const reply = await this.#writer.request({ kind: 'write', batch: probe });
-      if (reply.kind !== 'done') continue;
-      this.#reader.refresh();
-      this.#compacted = meta.compacted;
-      this.#newest = meta.revision;
-      this.#unhealthy = undefined;
-      const landed = pending !== undefined && meta.revision === pending.lastRevision;
-      this.#durable = meta.revision;
-      if (landed) this.#hub.publish(pending.batch.sets);
-      this.#schedulePump();
+  async #compactTo(revision: Revision): Promise<void> {
+    while (this.#compacted < revision) {
+      this.#refuseIfClosed();
+      if (this.#unhealthy !== undefined) throw unavailable(this.#unhealthy.since);
+      this.#isCompacting = true;
+      try {
+        await this.#compactSlice(revision);
+      } finally {
+        this.#isCompacting = false;
+        this.#pump();
+      }
+      // Writers get a batch in between, however long the history is.
+      if (this.#inFlight !== undefined) await this.#nextIdle();
+    }
+  }
+
+  async #compactSlice(revision: Revision): Promise<void> {
+    while (this.#inFlight !== undefined || this.#forming.transactions > 0) {
+      this.#send();
+      await this.#nextIdle();
+    }
+    if (this.#unhealthy !== undefined) throw unavailable(this.#unhealthy.since);
+    const reply = await this.files.writer.compact(revision);
+    if (reply.kind === 'compacted') {
+      this.#compacted = asRevision(reply.revision);
+      this.files.refresh();
       return;
     }
-  }
-
-  async #reopen(): Promise<void> {
-    const { dir, sync = 'flush' } = this.options;
-    await this.#writer.close();
-    await this.#reader.close();
-    this.#reader = LmdbReader.open(dir, sync);
-    this.#writer = new LmdbWriterThread({ dir, sync });
-  }
-
-  // ---- small things ------------------------------------------------------------------------------------
-
-  async #create(): Promise<void> {
-    const reply = await this.#writer.request({
-      kind: 'write',
-      batch: new LmdbBatch().encode(this.#durable, this.#compacted),
-    });
-    if (reply.kind !== 'done') {
-      await this.#writer.close();
-      await this.#reader.close();
-      throw new BerthError(
-        'StoreUnavailable',
-        `cannot create a store in ${this.options.dir}: ${JSON.stringify(reply)}`,
-      );
-    }
-    this.#reader.refresh();
-    // lmdb syncs its files, not the directory entries that lead to them.
-    for (const path of [this.options.dir, dirname(this.options.dir)]) {
-      const descriptor = openSync(path, 'r');
-      fsyncSync(descriptor);
-      closeSync(descriptor);
-    }
+    if (reply.kind === 'full') throw new BerthError('StoreFull', reply.message);
+    const failure = new Error(reply.message);
+    this.#becomeUnhealthy(failure);
+    throw unavailable(failure);
   }
 
   #hasWork(): boolean {
     return (
       this.#inFlight !== undefined ||
-      this.#forming.answers.length > 0 ||
-      this.#arrivals.length > 0 ||
+      this.#forming.transactions > 0 ||
+      this.#queue.size > 0 ||
       this.#isCompacting
     );
   }
@@ -400,16 +332,15 @@ export class LmdbStore implements Store {
   }
 
   #refuseIfClosed(): void {
-    if (this.#isClosed) throw new BerthError('StoreClosed', 'the store was closed');
+    if (this.#closing !== undefined) throw storeClosed();
   }
 }
 
 function unavailable(cause: Error): BerthError {
+  if (isBerthError(cause, 'StoreUnavailable')) return cause;
   return new BerthError(
     'StoreUnavailable',
     `the store takes no writes until it is healthy again: ${cause.message}`,
-    {
-      cause,
-    },
+    { cause },
   );
 }

@@ -1,6 +1,4 @@
 import type { Env } from '../env/env.js';
-import { BerthError } from '../model/errors.js';
-import { expired, futureRevision, readLimit } from './check-read.js';
 import { checkTransaction } from './check-transaction.js';
 import {
   asRevision,
@@ -18,16 +16,15 @@ import {
   type WatchOptions,
 } from './contract.js';
 import { failedGuards } from './guards.js';
-import { WatchHub } from './watch-hub.js';
+import { expired, futureRevision, storeClosed } from './history-errors.js';
+import { readLimit } from './read-limit.js';
+import { historySetsPerTurn, WatchHub } from './watch-hub.js';
 
 /** A key at one revision; a deleted key has no entry. */
 interface Version {
   readonly revision: Revision;
   readonly entry: Entry | undefined;
 }
-
-// How many change sets of history a watcher that catches up gets per turn.
-const historySetsPerTurn = 1_000;
 
 /** A store in this process's memory: what the simulator runs on, and the reference for the other two. */
 export class MemoryStore implements Store {
@@ -128,7 +125,7 @@ export class MemoryStore implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#hub.endAll(new BerthError('StoreClosed', 'the store was closed'));
+    this.#hub.endAll(storeClosed());
   }
 
   #changesAfter(after: Revision): { sets: readonly ChangeSet[]; upTo: Revision } {
@@ -168,6 +165,6 @@ export class MemoryStore implements Store {
   }
 
   #refuseIfClosed(): void {
-    if (this.#isClosed) throw new BerthError('StoreClosed', 'the store was closed');
+    if (this.#isClosed) throw storeClosed();
   }
 }

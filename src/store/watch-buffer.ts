@@ -3,6 +3,7 @@ import {
   type ChangeSet,
   type Revision,
   type Watch,
+  watchBufferBytesMax,
   watchBufferChangesMax,
   type WatchOptions,
 } from './contract.js';
@@ -25,6 +26,7 @@ const finished: Turn = { done: true, value: undefined };
 export class WatchBuffer implements Watch {
   #sets: ChangeSet[] = [];
   #changes = 0;
+  #bytes = 0;
   #position: Revision;
   #delivered: Revision;
   #waiter: Waiter | undefined;
@@ -38,6 +40,9 @@ export class WatchBuffer implements Watch {
     this.#position = options.after;
     this.#delivered = options.after;
     this.#changesMax = options.bufferChangesMax ?? watchBufferChangesMax;
+    if (!Number.isSafeInteger(this.#changesMax) || this.#changesMax < 1) {
+      throw new RangeError(`bufferChangesMax ${this.#changesMax}: allowed is a whole number from 1`);
+    }
     this.#signal = options.signal;
     this.#onEnd = onEnd;
     if (options.signal?.aborted) this.#ended = { error: undefined };
@@ -70,14 +75,17 @@ export class WatchBuffer implements Watch {
     }
     for (const set of fresh) {
       this.#changes += set.changes.length;
+      for (const change of set.changes)
+        if (change.kind === 'put') this.#bytes += change.entry.value.byteLength;
       this.#sets.push(set);
     }
-    if (this.#changes > this.#changesMax) {
+    if (this.#changes > this.#changesMax || this.#bytes > watchBufferBytesMax) {
       this.#sets = [];
       this.end(
         new BerthError(
           'SlowWatcher',
-          `the watcher left more than ${this.#changesMax} changes waiting; watch again after ${this.#delivered}`,
+          `the watcher left ${this.#changes} changes of ${this.#bytes} bytes waiting, ${this.#changesMax} and ` +
+            `${watchBufferBytesMax} are allowed; watch again after ${this.#delivered}`,
           { details: { resumeAfter: this.#delivered } },
         ),
       );
@@ -102,6 +110,7 @@ export class WatchBuffer implements Watch {
       const value = this.#sets;
       this.#sets = [];
       this.#changes = 0;
+      this.#bytes = 0;
       this.#delivered = (value.at(-1) as ChangeSet).revision;
       return Promise.resolve({ done: false, value });
     }

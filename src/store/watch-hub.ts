@@ -1,6 +1,6 @@
 import type { Env } from '../env/env.js';
-import { expired } from './check-read.js';
 import type { ChangeSet, KeyRange, Revision, Watch, WatchOptions } from './contract.js';
+import { expired } from './history-errors.js';
 import { isInRange } from './key-range.js';
 import { WatchBuffer } from './watch-buffer.js';
 
@@ -9,9 +9,16 @@ export interface WatchHistory {
   /** The newest revision that watchers may see. */
   visibleRevision(): Revision;
   compactedRevision(): Revision;
-  /** Some of the change sets after `after`, in order, and the revision up to which they are complete. */
+  /**
+   * Some of the change sets after `after`, in order, and the revision up to which they are complete. Rejects
+   * with Expired if history no longer goes back to `after`.
+   */
   changesAfter(after: Revision): Promise<{ readonly sets: readonly ChangeSet[]; readonly upTo: Revision }>;
 }
+
+/** How much history a watcher that catches up gets per turn: at most this many transactions or bytes of values. */
+export const historySetsPerTurn = 1_000;
+export const historyBytesPerTurn = 1024 * 1024;
 
 interface Group {
   readonly range: KeyRange;
@@ -59,7 +66,6 @@ export class WatchHub {
   }
 
   #join(groupKey: string, range: KeyRange, buffer: WatchBuffer): void {
-    if (buffer.isEnded) return;
     let group = this.#groups.get(groupKey);
     if (group === undefined) {
       group = { range, members: new Set() };
@@ -75,9 +81,12 @@ export class WatchHub {
   }
 }
 
+type Turn = IteratorResult<readonly ChangeSet[], undefined>;
+
 /** The reader's view of a watch that starts in the past: history first, then the live buffer. */
 class CatchingUp implements Watch {
   #isLive = false;
+  #isReading = false;
   #position: Revision;
 
   constructor(
@@ -90,25 +99,22 @@ class CatchingUp implements Watch {
     this.#position = buffer.position;
   }
 
-  async next(): Promise<IteratorResult<readonly ChangeSet[], undefined>> {
-    while (!this.#isLive && !this.buffer.isEnded) {
-      if (this.#position < this.history.compactedRevision()) {
-        this.buffer.end(expired(this.#position, this.history.compactedRevision()));
-      } else if (this.#position >= this.history.visibleRevision()) {
-        // Nothing may be published between finding that history is read to its end and going live:
-        // there is no await between the two.
-        this.#isLive = true;
-        this.goLive();
-      } else {
-        const found = await this.#readHistory();
-        if (found !== undefined) return found;
-        await this.env.yield();
-      }
+  async next(): Promise<Turn> {
+    if (this.#isReading)
+      throw new Error('a watch has one reader: next() was called before the last one settled');
+    if (this.#isLive) return this.buffer.next();
+    this.#isReading = true;
+    try {
+      return await this.#nextOfHistory();
+    } catch (error) {
+      this.buffer.end(error as Error);
+      return await this.buffer.next();
+    } finally {
+      this.#isReading = false;
     }
-    return this.buffer.next();
   }
 
-  return(): Promise<IteratorResult<readonly ChangeSet[], undefined>> {
+  return(): Promise<Turn> {
     return this.buffer.return();
   }
 
@@ -116,15 +122,30 @@ class CatchingUp implements Watch {
     return this;
   }
 
-  async #readHistory(): Promise<IteratorResult<readonly ChangeSet[], undefined> | undefined> {
-    const { sets, upTo } = await this.history.changesAfter(this.#position);
-    this.#position = upTo;
-    const matching = matchingSets(sets, this.range);
-    if (matching.length === 0) return undefined;
-    // The reader is waiting when this is pushed, so it goes straight through and no buffer can overflow.
-    const turn = this.buffer.next();
-    this.buffer.push(matching);
-    return turn;
+  async #nextOfHistory(): Promise<Turn> {
+    while (!this.buffer.isEnded) {
+      if (this.#position < this.history.compactedRevision()) {
+        throw expired(this.#position, this.history.compactedRevision());
+      }
+      if (this.#position >= this.history.visibleRevision()) {
+        // Nothing may be published between finding that history is read to its end and going live:
+        // there is no await between the two.
+        this.#isLive = true;
+        this.goLive();
+        break;
+      }
+      const { sets, upTo } = await this.history.changesAfter(this.#position);
+      this.#position = upTo;
+      const matching = matchingSets(sets, this.range);
+      if (matching.length > 0) {
+        // The reader is waiting when this is pushed, so it goes straight through and no buffer can overflow.
+        const turn = this.buffer.next();
+        this.buffer.push(matching);
+        return turn;
+      }
+      await this.env.yield();
+    }
+    return this.buffer.next();
   }
 }
 
