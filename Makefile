@@ -4,7 +4,9 @@
 
 NODE_MIN := 20.19
 # What the tests need besides npm packages: the command, and Debian's package it comes from.
-TEST_TOOLS := etcd:etcd-server strace:strace openssl:openssl flock:util-linux unshare:util-linux
+TEST_TOOLS := etcd:etcd-server strace:strace openssl:openssl flock:util-linux unshare:util-linux kubectl:kubernetes-client
+# Debian's own kubectl, whatever other one is on PATH: the API is tried with both.
+OLD_KUBECTL := .tools/kubernetes-client/usr/bin/kubectl
 
 help:
 	@echo 'make up      set up, then start Berth'
@@ -13,9 +15,9 @@ help:
 	@echo 'make clean   remove what the build made'
 
 up: node dist/.built
-	@node dist/src/cli/berth.js version
+	@node dist/src/cli/berth.js up
 
-test: node test-setup dist/.built
+test: node test-setup $(OLD_KUBECTL) dist/.built
 	@node node_modules/oxfmt/bin/oxfmt --check
 	@node node_modules/oxlint/bin/oxlint --deny-warnings
 	@node testing/test.mjs
@@ -43,6 +45,11 @@ dist/.built: node_modules/.package-lock.json tsconfig.json $(shell find src benc
 	@echo 'compiling'
 	@node testing/build.mjs
 	@touch $@
+
+$(OLD_KUBECTL):
+	@echo "fetching Debian's kubernetes-client into .tools (it is not installed)"
+	@mkdir -p .tools && cd .tools && apt-get download -qq kubernetes-client || { apt-get update -qq && apt-get download -qq kubernetes-client; }
+	@cd .tools && dpkg-deb -x kubernetes-client_*.deb kubernetes-client && rm -f kubernetes-client_*.deb
 
 # Installs only what is missing, and says so.
 test-setup:

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { exitCodes } from './exit-codes.js';
+import { upCommand } from './up.js';
 import { packageVersion, versionCommand } from './version.js';
 
 /** The `berth` command. Each command is a file of its own; this one only puts them together. */
@@ -27,7 +28,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.error);
 });
 
-for (const command of [versionCommand(), help]) program.addCommand(command.copyInheritedSettings(program));
+for (const command of [upCommand(), versionCommand(), help])
+  program.addCommand(command.copyInheritedSettings(program));
 
 try {
   await program.parseAsync();

@@ -27,4 +27,6 @@ export interface Env {
   yield(): Promise<void>;
   /** A new universally unique id (RFC 9562, version 4). */
   uuid(): string;
+  /** Bytes nobody can guess, for keys and tokens. In a virtual world they follow from the seed: safe there, and only there. */
+  secret(bytes: number): Buffer;
 }

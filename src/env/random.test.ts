@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SeededRandom, uuidFrom } from './random.js';
+import { bytesFrom, SeededRandom, uuidFrom } from './random.js';
 
 const draw = (random: { uint32(): number }, count: number): number[] =>
   Array.from({ length: count }, () => random.uint32());
@@ -47,6 +47,14 @@ describe('SeededRandom', () => {
     );
     expect(() => new SeededRandom('x').integer(0)).toThrow('allowed is a whole number from 1');
     expect(() => new SeededRandom('x').pick([])).toThrow('the list is empty');
+  });
+
+  it('gives exactly as many bytes as asked for, the same for the same path', () => {
+    for (const count of [0, 1, 3, 4, 5, 32]) {
+      expect(bytesFrom(new SeededRandom('bytes'), count)).toHaveLength(count);
+    }
+    expect(bytesFrom(new SeededRandom('a'), 32)).toEqual(bytesFrom(new SeededRandom('a'), 32));
+    expect(bytesFrom(new SeededRandom('a'), 32)).not.toEqual(bytesFrom(new SeededRandom('b'), 32));
   });
 
   it('makes ids of the standard form that do not repeat', () => {

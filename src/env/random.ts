@@ -78,10 +78,16 @@ export class SeededRandom implements Random {
   }
 }
 
+/** The next bytes of a stream. Repeatable, so never a secret outside a simulation. */
+export function bytesFrom(random: Random, count: number): Buffer {
+  const bytes = Buffer.alloc(Math.ceil(count / 4) * 4);
+  for (let offset = 0; offset < bytes.length; offset += 4) bytes.writeUInt32BE(random.uint32(), offset);
+  return bytes.subarray(0, count);
+}
+
 /** Formats 128 bits of a stream as a version 4 UUID. */
 export function uuidFrom(random: Random): string {
-  const bytes = Buffer.alloc(16);
-  for (let offset = 0; offset < 16; offset += 4) bytes.writeUInt32BE(random.uint32(), offset);
+  const bytes = bytesFrom(random, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = bytes.toString('hex');

@@ -39,5 +39,8 @@ describe('the real env', () => {
   it('draws other numbers and ids each time', () => {
     expect(realEnv().random.uint32()).not.toBe(realEnv().random.uint32());
     expect(realEnv().uuid()).not.toBe(realEnv().uuid());
+    const env = realEnv();
+    expect(env.secret(32)).toHaveLength(32);
+    expect(env.secret(32)).not.toEqual(env.secret(32));
   });
 });

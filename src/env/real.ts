@@ -27,5 +27,6 @@ export function realEnv(): Env {
     sleep: (ms, signal) => sleepOn(after, ms, signal),
     yield: () => nextTurn(),
     uuid: () => randomUUID(),
+    secret: (bytes) => randomBytes(bytes),
   };
 }

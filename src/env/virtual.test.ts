@@ -198,6 +198,17 @@ describe('a virtual machine', () => {
   });
 });
 
+describe('the secrets of a virtual machine', () => {
+  it('follow from the seed and the machine, and drawing them changes no id', () => {
+    const [one, again] = [new VirtualTime({ seed: 1 }), new VirtualTime({ seed: 1 })];
+    const [a, b] = [one.machine('a').env, again.machine('a').env];
+    expect(a.secret(32)).toEqual(b.secret(32));
+    expect(a.secret(32)).not.toEqual(one.machine('b').env.secret(32));
+    a.secret(5);
+    expect(a.uuid()).toBe(b.uuid());
+  });
+});
+
 describe('inside a virtual run', () => {
   const escapes: Record<string, (env: Env) => unknown> = {
     'Date.now': () => Date.now(),

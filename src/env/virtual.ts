@@ -3,7 +3,7 @@ import type { Env, Timer } from './env.js';
 import { EventHeap, type HeapEvent } from './event-heap.js';
 import { GlobalSeal } from './global-seal.js';
 import { bootInstant, monotonicInstant, wallInstant } from './instant.js';
-import { type Random, SeededRandom, uuidFrom } from './random.js';
+import { bytesFrom, type Random, SeededRandom, uuidFrom } from './random.js';
 import { sleepOn } from './sleep.js';
 import { checkTimerDelay } from './timer-delay.js';
 
@@ -234,6 +234,7 @@ export class VirtualMachine {
     this.#rate = shape.rate ?? 1;
     const random = world.random.stream(`machine ${name}`);
     const ids = random.stream('ids');
+    const secrets = random.stream('secrets');
     // Each machine booted at another time: clocks of two machines must never be compared, and here it shows.
     const bootOffsetMs = random.stream('boot').integer(1_000_000_000);
     const monotonicOffsetMs = random.stream('monotonic').integer(1_000_000_000);
@@ -254,6 +255,7 @@ export class VirtualMachine {
       sleep: (ms, signal) => sleepOn(after, ms, signal),
       yield: () => new Promise((resolve) => after(0, resolve)),
       uuid: () => uuidFrom(ids),
+      secret: (bytes) => bytesFrom(secrets, bytes),
     };
   }
 

@@ -19,6 +19,76 @@ export const errorTable = {
     callerMay: 'never',
     meaning: 'a transaction writes one key twice, or has more guards, writes or bytes than a store takes',
   },
+  BadRequest: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'the request cannot be read or makes no sense',
+  },
+  Unauthorized: {
+    httpStatus: 401,
+    callerMay: 'never',
+    meaning: 'the request does not say who sends it, or in a way that is not accepted',
+  },
+  Forbidden: {
+    httpStatus: 403,
+    callerMay: 'never',
+    meaning: 'the sender may not do this',
+  },
+  NotFound: {
+    httpStatus: 404,
+    callerMay: 'refresh',
+    meaning: 'there is no such object, kind or path',
+  },
+  MethodNotAllowed: {
+    httpStatus: 405,
+    callerMay: 'never',
+    meaning: 'the object is there, but this cannot be done to it',
+  },
+  NotAcceptable: {
+    httpStatus: 406,
+    callerMay: 'never',
+    meaning: 'the answer cannot be given in a form the client accepts',
+  },
+  AlreadyExists: {
+    httpStatus: 409,
+    callerMay: 'refresh',
+    meaning: 'an object with this name exists',
+  },
+  Conflict: {
+    httpStatus: 409,
+    callerMay: 'refresh',
+    meaning: 'the object has changed since it was read, or another manager owns a field',
+  },
+  RequestTooLarge: {
+    httpStatus: 413,
+    callerMay: 'never',
+    meaning: 'the body is larger than the server takes',
+  },
+  UnsupportedMediaType: {
+    httpStatus: 415,
+    callerMay: 'never',
+    meaning: 'the body is in a form the server does not read',
+  },
+  Invalid: {
+    httpStatus: 422,
+    callerMay: 'never',
+    meaning: 'the object breaks a rule of its kind; every field concerned is named',
+  },
+  TooManyRequests: {
+    httpStatus: 429,
+    callerMay: 'backoff',
+    meaning: 'too many requests are under way; this one was not begun',
+  },
+  InternalError: {
+    httpStatus: 500,
+    callerMay: 'readBack',
+    meaning: 'a defect of the server; it is in its log',
+  },
+  UnknownOutcome: {
+    httpStatus: 504,
+    callerMay: 'readBack',
+    meaning: 'the write may have been applied or not; read back before trying again',
+  },
   Expired: {
     httpStatus: 410,
     callerMay: 'refresh',
@@ -63,6 +133,52 @@ export const errorTable = {
     httpStatus: 503,
     callerMay: 'never',
     meaning: 'this handle on the store was closed',
+  },
+  InvalidQuantity: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'an amount is not a number with a known suffix, or is too large or too fine to be kept exactly',
+  },
+  InvalidDuration: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'a duration is not whole numbers with the units h, m, s and ms, largest first',
+  },
+  InvalidSelector: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'a label or field selector cannot be read, or names a field that cannot be selected by',
+  },
+  TooDeep: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'a value is nested deeper than Berth follows',
+  },
+  InvalidIdentity: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'the text or certificate subject names no identity, or one that cannot be given out',
+  },
+  InvalidToken: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'a token was asked for with a lifetime or description that is not allowed',
+  },
+  TooManyTokens: {
+    httpStatus: 403,
+    callerMay: 'never',
+    meaning: 'the bound on tokens is reached; revoke some first',
+  },
+  InvalidHost: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'a certificate was asked for with a host that is neither an address nor a DNS name',
+  },
+  CertificateUnusable: {
+    httpStatus: 500,
+    callerMay: 'never',
+    meaning:
+      'a certificate file is damaged, unreadable, expired or does not belong to the others; nothing was written over it',
   },
 } as const satisfies Record<string, ErrorFacts>;
 

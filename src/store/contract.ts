@@ -81,9 +81,9 @@ export type Change =
   | { readonly kind: 'delete'; readonly key: string };
 
 /** What one transaction changed in a watched range. */
-export interface ChangeSet {
+export interface ChangeSet<C = Change> {
   readonly revision: Revision;
-  readonly changes: readonly Change[];
+  readonly changes: readonly C[];
 }
 
 export interface WatchOptions {
@@ -105,11 +105,11 @@ export interface WatchOptions {
  * it cannot go on without a gap: Expired (the history was compacted away: list again), SlowWatcher (watch
  * again), StoreClosed.
  */
-export interface Watch {
-  next(): Promise<IteratorResult<readonly ChangeSet[], undefined>>;
+export interface Watch<C = Change> {
+  next(): Promise<IteratorResult<readonly ChangeSet<C>[], undefined>>;
   /** Ends the watch quietly, as leaving a `for await` loop does. */
-  return(value?: undefined): Promise<IteratorResult<readonly ChangeSet[], undefined>>;
-  [Symbol.asyncIterator](): Watch;
+  return(value?: undefined): Promise<IteratorResult<readonly ChangeSet<C>[], undefined>>;
+  [Symbol.asyncIterator](): Watch<C>;
 }
 
 export interface Store {

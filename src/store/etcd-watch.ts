@@ -12,7 +12,7 @@ import {
 import { backoffMs, type EtcdEndpoints, type EtcdMember, isServiceError } from './etcd-endpoints.js';
 import { type EtcdKeyValue, watchMethod, type WatchResponse } from './etcd-protocol.js';
 import { expired } from './history-errors.js';
-import { WatchBuffer } from './watch-buffer.js';
+import { changeBytes, WatchBuffer } from './watch-buffer.js';
 
 interface WatchSource {
   readonly endpoints: EtcdEndpoints;
@@ -41,7 +41,7 @@ type Turn = IteratorResult<readonly ChangeSet[], undefined>;
  * history would only fill the buffer.
  */
 export class EtcdWatch implements Watch {
-  readonly #buffer: WatchBuffer;
+  readonly #buffer: WatchBuffer<Change>;
   readonly #stop = new AbortController();
   #isFollowing = false;
 
@@ -50,7 +50,7 @@ export class EtcdWatch implements Watch {
     options: WatchOptions,
     onEnd: () => void,
   ) {
-    this.#buffer = new WatchBuffer(options, () => {
+    this.#buffer = new WatchBuffer(options, changeBytes, () => {
       this.#stop.abort();
       onEnd();
     });

@@ -1,5 +1,6 @@
 import { BerthError } from '../model/errors.js';
 import {
+  type Change,
   type ChangeSet,
   type Revision,
   type Watch,
@@ -8,13 +9,17 @@ import {
   type WatchOptions,
 } from './contract.js';
 
-type Turn = IteratorResult<readonly ChangeSet[], undefined>;
-interface Waiter {
-  readonly resolve: (turn: Turn) => void;
+type Turn<C> = IteratorResult<readonly ChangeSet<C>[], undefined>;
+interface Waiter<C> {
+  readonly resolve: (turn: Turn<C>) => void;
   readonly reject: (error: Error) => void;
 }
 
-const finished: Turn = { done: true, value: undefined };
+const finished = { done: true, value: undefined } as const;
+
+/** What a change of a key holds on to while it waits. */
+export const changeBytes = (change: Change): number =>
+  change.kind === 'put' ? change.entry.value.byteLength : 0;
 
 /**
  * The reader's end of every watch: change sets go in as they happen and come out when the reader asks.
@@ -23,20 +28,22 @@ const finished: Turn = { done: true, value: undefined };
  * wait; past that all of them are dropped and the reader is told (SlowWatcher). Sets whose revision is not
  * above `#position` are repetitions and are ignored, so a source may replay after a reconnect.
  */
-export class WatchBuffer implements Watch {
-  #sets: ChangeSet[] = [];
+export class WatchBuffer<C> implements Watch<C> {
+  #sets: ChangeSet<C>[] = [];
   #changes = 0;
   #bytes = 0;
   #position: Revision;
   #delivered: Revision;
-  #waiter: Waiter | undefined;
+  #waiter: Waiter<C> | undefined;
   #ended: { readonly error: Error | undefined } | undefined;
   readonly #changesMax: number;
   readonly #signal: AbortSignal | undefined;
+  readonly #bytesOf: (change: C) => number;
   readonly #onEnd: () => void;
 
   /** `onEnd` is called once, when the watch ends for whatever reason; never for one that is born ended. */
-  constructor(options: WatchOptions, onEnd: () => void) {
+  constructor(options: WatchOptions, bytesOf: (change: C) => number, onEnd: () => void) {
+    this.#bytesOf = bytesOf;
     this.#position = options.after;
     this.#delivered = options.after;
     this.#changesMax = options.bufferChangesMax ?? watchBufferChangesMax;
@@ -58,11 +65,19 @@ export class WatchBuffer implements Watch {
     return this.#ended !== undefined;
   }
 
+  /** What a watcher starts with. It comes from memory that is bounded elsewhere, so it does not count as waiting. */
+  prime(sets: readonly ChangeSet<C>[]): void {
+    const last = sets.at(-1);
+    if (last === undefined || this.#ended !== undefined) return;
+    this.#sets.push(...sets);
+    this.#position = last.revision;
+  }
+
   /** Puts in what happened since the last call, in revision order. */
-  push(sets: readonly ChangeSet[]): void {
+  push(sets: readonly ChangeSet<C>[]): void {
     if (this.#ended !== undefined) return;
     const fresh =
-      sets.length > 0 && (sets[0] as ChangeSet).revision > this.#position ? sets : this.#above(sets);
+      sets.length > 0 && (sets[0] as ChangeSet<C>).revision > this.#position ? sets : this.#above(sets);
     const last = fresh.at(-1);
     if (last === undefined) return;
     this.#position = last.revision;
@@ -75,8 +90,7 @@ export class WatchBuffer implements Watch {
     }
     for (const set of fresh) {
       this.#changes += set.changes.length;
-      for (const change of set.changes)
-        if (change.kind === 'put') this.#bytes += change.entry.value.byteLength;
+      for (const change of set.changes) this.#bytes += this.#bytesOf(change);
       this.#sets.push(set);
     }
     if (this.#changes > this.#changesMax || this.#bytes > watchBufferBytesMax) {
@@ -105,13 +119,13 @@ export class WatchBuffer implements Watch {
     else waiter.reject(error);
   }
 
-  next(): Promise<Turn> {
+  next(): Promise<Turn<C>> {
     if (this.#sets.length > 0) {
       const value = this.#sets;
       this.#sets = [];
       this.#changes = 0;
       this.#bytes = 0;
-      this.#delivered = (value.at(-1) as ChangeSet).revision;
+      this.#delivered = (value.at(-1) as ChangeSet<C>).revision;
       return Promise.resolve({ done: false, value });
     }
     if (this.#ended !== undefined) {
@@ -125,12 +139,12 @@ export class WatchBuffer implements Watch {
         new Error('a watch has one reader: next() was called before the last one settled'),
       );
     }
-    return new Promise<Turn>((resolve, reject) => {
+    return new Promise<Turn<C>>((resolve, reject) => {
       this.#waiter = { resolve, reject };
     });
   }
 
-  return(): Promise<Turn> {
+  return(): Promise<Turn<C>> {
     this.#abort();
     return Promise.resolve(finished);
   }
@@ -145,7 +159,7 @@ export class WatchBuffer implements Watch {
     this.end();
   };
 
-  #above(sets: readonly ChangeSet[]): readonly ChangeSet[] {
+  #above(sets: readonly ChangeSet<C>[]): readonly ChangeSet<C>[] {
     return sets.filter((set) => set.revision > this.#position);
   }
 }

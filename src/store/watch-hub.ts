@@ -1,8 +1,8 @@
 import type { Env } from '../env/env.js';
-import type { ChangeSet, KeyRange, Revision, Watch, WatchOptions } from './contract.js';
+import type { Change, ChangeSet, KeyRange, Revision, Watch, WatchOptions } from './contract.js';
 import { expired } from './history-errors.js';
 import { isInRange } from './key-range.js';
-import { WatchBuffer } from './watch-buffer.js';
+import { changeBytes, WatchBuffer } from './watch-buffer.js';
 
 /** What the hub needs of an embedded store to bring a watcher up to date before it follows live changes. */
 export interface WatchHistory {
@@ -22,7 +22,7 @@ export const historyBytesPerTurn = 1024 * 1024;
 
 interface Group {
   readonly range: KeyRange;
-  readonly members: Set<WatchBuffer>;
+  readonly members: Set<WatchBuffer<Change>>;
 }
 
 /**
@@ -33,7 +33,7 @@ interface Group {
  */
 export class WatchHub {
   readonly #groups = new Map<string, Group>();
-  readonly #catchingUp = new Set<WatchBuffer>();
+  readonly #catchingUp = new Set<WatchBuffer<Change>>();
 
   constructor(
     private readonly history: WatchHistory,
@@ -42,7 +42,9 @@ export class WatchHub {
 
   watch(range: KeyRange, options: WatchOptions): Watch {
     const groupKey = `${range.from}\n${range.to}`;
-    const buffer: WatchBuffer = new WatchBuffer(options, () => this.#leave(groupKey, buffer));
+    const buffer: WatchBuffer<Change> = new WatchBuffer(options, changeBytes, () =>
+      this.#leave(groupKey, buffer),
+    );
     if (buffer.isEnded) return buffer;
     this.#catchingUp.add(buffer);
     return new CatchingUp(this.history, this.env, range, buffer, () => {
@@ -65,7 +67,7 @@ export class WatchHub {
     for (const group of this.#groups.values()) for (const member of group.members) member.end(error);
   }
 
-  #join(groupKey: string, range: KeyRange, buffer: WatchBuffer): void {
+  #join(groupKey: string, range: KeyRange, buffer: WatchBuffer<Change>): void {
     let group = this.#groups.get(groupKey);
     if (group === undefined) {
       group = { range, members: new Set() };
@@ -74,7 +76,7 @@ export class WatchHub {
     group.members.add(buffer);
   }
 
-  #leave(groupKey: string, buffer: WatchBuffer): void {
+  #leave(groupKey: string, buffer: WatchBuffer<Change>): void {
     this.#catchingUp.delete(buffer);
     const group = this.#groups.get(groupKey);
     if (group?.members.delete(buffer) && group.members.size === 0) this.#groups.delete(groupKey);
@@ -93,7 +95,7 @@ class CatchingUp implements Watch {
     private readonly history: WatchHistory,
     private readonly env: Env,
     private readonly range: KeyRange,
-    private readonly buffer: WatchBuffer,
+    private readonly buffer: WatchBuffer<Change>,
     private readonly goLive: () => void,
   ) {
     this.#position = buffer.position;

@@ -1,0 +1,102 @@
+import type { Env } from '../env/env.js';
+import { builtInObjects } from '../model/built-in-objects.js';
+import { isBerthError } from '../model/errors.js';
+import { kindNamed, kinds } from '../model/kinds.js';
+import type { BerthObject } from '../model/object.js';
+import { Validator } from '../model/validate.js';
+import { Admission } from '../objects/admission.js';
+import { openCell } from '../objects/cell.js';
+import { Codec } from '../objects/codec.js';
+import { Collector } from '../objects/collector.js';
+import { ObjectCache } from '../objects/object-cache.js';
+import { ObjectLister } from '../objects/object-list.js';
+import { ObjectStore } from '../objects/object-store.js';
+import { type Revision, type Store } from '../store/contract.js';
+
+const compactionEveryMs = 60_000;
+
+/** The objects of a cell over a store, with what keeps them in order: what every server starts with. */
+export interface ControlPlane {
+  readonly objects: ObjectStore;
+  readonly lister: ObjectLister;
+  readonly cache: ObjectCache;
+  readonly tenantKind: (typeof kinds)[number];
+  close(): Promise<void>;
+}
+
+/** History is kept for `historyMs`: a list may take that long, and a watch may be cut off that long. */
+export async function openControlPlane(store: Store, env: Env, historyMs: number): Promise<ControlPlane> {
+  const tenantKind = kindNamed('Tenant');
+  if (tenantKind === undefined) throw new Error('there is no kind Tenant');
+  const { base } = await openCell(store, env);
+  const codec = new Codec();
+  const cache = new ObjectCache({ store, env, codec, base });
+  await cache.start();
+  const validator = new Validator();
+  for (const kind of kinds) {
+    validator.prepare(kind);
+    // Compiling a schema is a long turn; nobody waits yet, but timers do.
+    await env.yield();
+  }
+  const objects = new ObjectStore({
+    store,
+    cache,
+    codec,
+    env,
+    admission: new Admission(validator),
+    base,
+    tenantKind,
+  });
+  const lister = new ObjectLister({ store, cache, codec, env, base });
+  await createBuiltIns(objects, cache);
+
+  const stop = new AbortController();
+  const collecting = new Collector({ objects, cache, env, kinds, tenantKind }).run(stop.signal);
+  const compacting = compactNowAndThen(store, cache, env, historyMs, stop.signal);
+  return {
+    objects,
+    lister,
+    cache,
+    tenantKind,
+    close: async () => {
+      stop.abort();
+      await Promise.all([collecting, compacting]);
+      await cache.close();
+    },
+  };
+}
+
+async function createBuiltIns(objects: ObjectStore, cache: ObjectCache): Promise<void> {
+  for (const builtIn of builtInObjects) {
+    const kind = kindNamed(builtIn.kind);
+    if (kind === undefined) throw new Error(`there is no kind ${builtIn.kind}`);
+    if (cache.get({ kind: kind.kind, namespace: undefined, name: builtIn.metadata.name }) !== undefined)
+      continue;
+    try {
+      await objects.create(kind, undefined, builtIn as unknown as BerthObject);
+    } catch (error) {
+      // Another server on the same store was faster.
+      if (!isBerthError(error, 'AlreadyExists')) throw error;
+    }
+  }
+}
+
+/** Forgets history that is older than anybody should need. */
+async function compactNowAndThen(
+  store: Store,
+  cache: ObjectCache,
+  env: Env,
+  historyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const seen: Revision[] = [];
+  while (!signal.aborted) {
+    seen.push(cache.revision);
+    if (seen.length > historyMs / compactionEveryMs) {
+      const oldest = seen.shift();
+      // A compaction that fails is tried again with the next; history only gets longer meanwhile.
+      if (oldest !== undefined && oldest > 0) await store.compact(oldest).catch(() => undefined);
+    }
+    await env.sleep(compactionEveryMs, signal).catch(() => undefined);
+  }
+}

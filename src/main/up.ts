@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import type { Env } from '../env/env.js';
+import { kinds } from '../model/kinds.js';
+import { CellRecords } from '../objects/cell-records.js';
+import { Api } from '../serve/api.js';
+import { HttpServer } from '../serve/http-server.js';
+import { AuditLog } from '../serve/identity/audit-log.js';
+import { CertificateStore } from '../serve/identity/certificate-store.js';
+import { type TokenRecord, Tokens } from '../serve/identity/tokens.js';
+import { openApiDocuments } from '../serve/openapi-documents.js';
+import { LmdbStore } from '../store/lmdb.js';
+import { openControlPlane } from './control-plane.js';
+import { writeKubeconfig } from './kubeconfig.js';
+
+export interface UpOptions {
+  readonly dir: string;
+  readonly port: number;
+  readonly version: string;
+  readonly historyMs: number;
+  readonly env: Env;
+  readonly onDefect: (error: unknown) => void;
+}
+
+export interface Running {
+  readonly url: string;
+  readonly kubeconfig: string;
+  close(): Promise<void>;
+}
+
+const adminCertificateMs = 365 * 24 * 3_600_000;
+const renewalLookMs = 3_600_000;
+
+/** Everything in one process, on an embedded store in one directory. */
+export async function up({ dir, port, version, historyMs, env, onDefect }: UpOptions): Promise<Running> {
+  const store = await LmdbStore.open({ dir: join(dir, 'store'), env });
+  const controlPlane = await openControlPlane(store, env, historyMs);
+  const certificates = await CertificateStore.open({ dir, env, hosts: [] });
+  const tokens = new Tokens({ env, records: new CellRecords<TokenRecord>(store, 'tokens') });
+  const audit = new AuditLog({ env, dir: join(dir, 'audit') });
+  const api = new Api({ ...controlPlane, env, kinds, version, openapi: openApiDocuments(kinds, version) });
+  const server = await HttpServer.start(
+    { api, env, certificates, tokens, audit, onDefect },
+    '127.0.0.1',
+    port,
+  );
+
+  const url = `https://127.0.0.1:${server.port}`;
+  const admin = await certificates.authority.issueClient({ kind: 'admin' }, adminCertificateMs);
+  const kubeconfig = join(dir, 'kubeconfig');
+  writeKubeconfig(kubeconfig, {
+    server: url,
+    ca: certificates.authority.certificatePem,
+    certificate: admin.certificatePem,
+    key: admin.privateKeyPem,
+  });
+  const stop = new AbortController();
+  const renewing = renewNowAndThen(certificates, env, stop.signal, onDefect);
+  return {
+    url,
+    kubeconfig,
+    close: async () => {
+      stop.abort();
+      await server.close();
+      await renewing;
+      await controlPlane.close();
+      await audit.close();
+      await store.close();
+    },
+  };
+}
+
+async function renewNowAndThen(
+  certificates: CertificateStore,
+  env: Env,
+  signal: AbortSignal,
+  onDefect: (error: unknown) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await env.sleep(renewalLookMs, signal).catch(() => undefined);
+    if (!signal.aborted) await certificates.renewIfDue(env.clock.wall()).catch(onDefect);
+  }
+}

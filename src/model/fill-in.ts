@@ -1,0 +1,28 @@
+import type { Json } from './object.js';
+
+/** A JSON object: not null, not a list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * `value` with what it leaves out taken from `defaults`, object by object; lists and what is not an object are
+ * never merged, and an explicit null counts as left out. Takes any input, since defaults come before the schema.
+ */
+export function fillIn(value: unknown, defaults: Json): unknown {
+  if (value === undefined || value === null) return defaults;
+  if (!isObject(value) || !isObject(defaults)) return value;
+  const missing = Object.entries(defaults).flatMap(([name, fallback]) => {
+    const own = Object.hasOwn(value, name) ? value[name] : undefined;
+    const filled = fillIn(own, fallback);
+    return filled === own ? [] : [[name, filled] as const];
+  });
+  return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
+}
+
+/** What stands at a path of names in a value of any shape, or undefined. */
+export function valueAt(value: unknown, ...path: readonly string[]): unknown {
+  let at = value;
+  for (const name of path) at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+  return at;
+}

@@ -1,0 +1,128 @@
+import type { Static } from 'typebox';
+import { ageColumn, column, defineKind, type TypedObject } from '../define-kind.js';
+import {
+  anything,
+  choice,
+  count,
+  integer,
+  listOf,
+  mapOf,
+  measure,
+  nameOf,
+  record,
+  text,
+  timestamp,
+} from '../fields.js';
+import { checkUnchanged } from '../immutable.js';
+import { amountFields } from '../parts/amounts.js';
+import { epoch } from '../parts/epoch.js';
+
+/** How many nodes of those that a filter rejected are named; all are counted. */
+export const rejectedNamesMax = 20;
+
+const quotaFields = { ...amountFields, replicas: count('How many replicas.') };
+
+const spec = record(
+  'What was decided, from what, and what came of it.',
+  {
+    workload: nameOf('The workload whose replicas were placed.'),
+    revision: nameOf('The WorkloadRevision: the class of replicas that was placed as one.'),
+    generation: integer('The generation of the workload.'),
+    at: timestamp('When, for people to read.'),
+    snapshot: record('The view of the cluster that it was decided on.', {
+      revision: text('The resourceVersion it stood at.', { maxLength: 64 }),
+      ageMs: measure('How old it was.'),
+      nodes: count('How many nodes it had.'),
+    }),
+    policyRevision: text('The policy that was applied.', { maxLength: 253 }),
+    result: choice('Whether every replica, some or none found a place.', ['Placed', 'Partly', 'NotPlaced']),
+  },
+  {
+    scheduler: record('Who decided.', { name: text('Its name.', { maxLength: 253 }), epoch }),
+    server: text('The server that keeps this decision.', { maxLength: 253 }),
+    quota: record(
+      'The account of the tenant as it was seen.',
+      { revision: text('The resourceVersion of the account.', { maxLength: 64 }) },
+      {
+        used: record('What was used.', {}, quotaFields),
+        grant: record('What was granted.', {}, quotaFields),
+      },
+    ),
+    rejections: listOf(
+      'How many nodes each filter rejected.',
+      record(
+        'One filter and its reason.',
+        {
+          reason: text('The reason, from the table of reasons.', { maxLength: 253 }),
+          count: count('How many nodes it rejected.'),
+        },
+        {
+          nodes: listOf('Some of them.', nameOf('A node.'), { maxItems: rejectedNamesMax }),
+          message: text('The same for people.'),
+        },
+      ),
+    ),
+    scores: listOf(
+      'The best nodes.',
+      record('One node and its score.', {
+        node: nameOf('The node.'),
+        total: measure('Its score; the largest wins.'),
+        parts: mapOf('What each rule contributed.', measure('A part of the score.')),
+      }),
+    ),
+    choices: listOf(
+      'Which replica was to go where, and what the authority answered.',
+      record(
+        'One proposal.',
+        {
+          replica: nameOf('The replica.'),
+          uid: text('Its uid.', { maxLength: 64 }),
+          operation: text('The operation it was proposed under.', { maxLength: 253 }),
+        },
+        {
+          node: nameOf('The node it was to go to.'),
+          outcome: choice('What the authority answered.', [
+            'Committed',
+            'AlreadyCommitted',
+            'Rejected',
+            'UnknownOutcome',
+          ]),
+          reason: text('Why it was rejected, from the table of reasons.', { maxLength: 253 }),
+          attempts: count('How often it was sent.'),
+        },
+      ),
+    ),
+    inputs: anything('Enough of what it was decided from to run it again offline.'),
+  },
+);
+
+export type DecisionSpec = Static<typeof spec>;
+export type Decision = TypedObject<DecisionSpec, never>;
+
+export const decision = defineKind({
+  kind: 'Decision',
+  plural: 'decisions',
+  singular: 'decision',
+  shortNames: ['dec'],
+  scope: 'Tenant',
+  description:
+    'The receipt of one scheduling decision: what was known, what was ruled out and why, what was chosen.',
+  spec,
+  writers: { spec: 'scheduler', status: 'nobody' },
+  isApplied: false,
+  columns: [
+    column('Workload', 'string', '.spec.workload', 'The workload whose replicas were placed.'),
+    column('Result', 'string', '.spec.result', 'Whether they found a place.'),
+    column('Top-Reason', 'string', topReason, 'Why most nodes were ruled out.'),
+    column('Snapshot', 'string', '.spec.snapshot.revision', 'The revision it was decided on.', 1),
+    column('Policy', 'string', '.spec.policyRevision', 'The policy that was applied.', 1),
+    ageColumn,
+  ],
+  selectableFields: ['spec.workload', 'spec.revision', 'spec.result'],
+  check: (object, before) => (before === undefined ? [] : checkUnchanged('spec', object.spec, before.spec)),
+});
+
+function topReason(object: { readonly spec?: Readonly<Record<string, unknown>> }): string | undefined {
+  const rejections = (object as Partial<Decision>).spec?.rejections ?? [];
+  return rejections.toSorted((a, b) => b.count - a.count)[0]?.reason;
+}

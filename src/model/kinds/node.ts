@@ -1,0 +1,146 @@
+import type { Static } from 'typebox';
+import { ageColumn, column, defineKind, type TypedObject } from '../define-kind.js';
+import {
+  choice,
+  flag,
+  listByKey,
+  mapOf,
+  nameOf,
+  record,
+  seconds,
+  setOf,
+  text,
+  timestamp,
+} from '../fields.js';
+import { fillIn } from '../fill-in.js';
+import { checkLabelKey, checkLabelValue } from '../labels.js';
+import { amountFields } from '../parts/amounts.js';
+import { conditions } from '../parts/condition.js';
+import { epoch } from '../parts/epoch.js';
+
+const spec = record(
+  'What the operator says of the machine.',
+  {},
+  {
+    region: nameOf('The region it is in. Default "local".'),
+    zone: nameOf('The zone within the region. Default "local".'),
+    taints: listByKey(
+      'Keep away replicas that do not tolerate them.',
+      ['key', 'effect'],
+      record(
+        'One taint.',
+        {
+          key: text('The key of the taint, like that of a label.', { minLength: 1 }),
+          effect: choice(
+            'NoSchedule: no new ones. PreferNoSchedule: rather no new ones. NoExecute: those there leave too.',
+            ['NoSchedule', 'PreferNoSchedule', 'NoExecute'],
+          ),
+        },
+        { value: text('The value of the taint.') },
+      ),
+    ),
+    tenants: setOf('Only these tenants; every tenant if empty.', nameOf('A tenant.')),
+    unschedulable: flag('No new replicas are placed here. Default false.'),
+    drain: record(
+      'Everything leaves, within the disruption limits of the workloads.',
+      {},
+      {
+        reason: text('Why, for people.', { maxLength: 1_024 }),
+        deadlineSeconds: seconds(
+          'After this long the drain is reported as stuck. Not stuck ever if left out.',
+        ),
+      },
+    ),
+  },
+);
+
+const status = record(
+  'What the machine offers and what is known of it.',
+  {},
+  {
+    capacity: record('What it has.', {}, amountFields),
+    allocatable: record('What of it is for replicas.', {}, amountFields),
+    devices: mapOf(
+      'Its devices by class.',
+      setOf('The devices of this class.', text('The id of a device.', { minLength: 1, maxLength: 253 })),
+    ),
+    reachability: choice(
+      'The last durable verdict. Fresh: heard of in time. Suspect: late. Lost: its lease has expired. Never that what runs there has stopped.',
+      ['Fresh', 'Suspect', 'Lost'],
+    ),
+    gate: record(
+      'Whether new replicas may be bound here.',
+      { state: choice('Open or Closed.', ['Open', 'Closed']) },
+      { reason: text('Why it is closed.', { maxLength: 253 }), since: timestamp('Since when.') },
+    ),
+    epoch,
+    lastRenewedAt: timestamp('When its lease was last renewed, for people to read.'),
+    agent: record(
+      'Its agent.',
+      {},
+      {
+        version: text('The version of Berth.', { maxLength: 253 }),
+        address: text('Where it can be reached.', { maxLength: 253 }),
+        operatingSystem: text('Its operating system.', { maxLength: 253 }),
+        architecture: text('Its architecture.', { maxLength: 253 }),
+        drivers: setOf('What it can run.', choice('A driver.', ['process', 'container', 'hollow'])),
+        fencing: choice('Whether it can keep the fence of AtMostOne processes.', [
+          'Supported',
+          'Unsupported',
+        ]),
+      },
+    ),
+    conditions,
+  },
+);
+
+export type NodeSpec = Static<typeof spec>;
+export type NodeStatus = Static<typeof status>;
+export type Node = TypedObject<NodeSpec, NodeStatus>;
+
+export const node = defineKind({
+  kind: 'Node',
+  plural: 'nodes',
+  singular: 'node',
+  shortNames: ['no'],
+  scope: 'Cluster',
+  description: 'A machine that replicas are placed on.',
+  spec,
+  status,
+  requiredFields: [],
+  writers: { spec: 'operator', status: 'agent' },
+  isApplied: true,
+  columns: [
+    column('Reachability', 'string', '.status.reachability', 'The last durable verdict.'),
+    column('Schedulable', 'string', schedulable, 'Whether new replicas may come.'),
+    column('Region', 'string', '.spec.region', 'Its region.'),
+    column('Zone', 'string', '.spec.zone', 'Its zone.'),
+    column('CPU', 'string', '.status.allocatable.cpu', 'Cores for replicas.'),
+    column('Memory', 'string', '.status.allocatable.memory', 'Memory for replicas.'),
+    column('Version', 'string', '.status.agent.version', 'The version of its agent.', 1),
+    column('Address', 'string', '.status.agent.address', 'Where its agent can be reached.', 1),
+    ageColumn,
+  ],
+  selectableFields: ['spec.region', 'spec.zone', 'spec.unschedulable', 'status.reachability'],
+  withDefaults: (object) => ({
+    ...object,
+    spec: fillIn(object.spec, {
+      region: 'local',
+      zone: 'local',
+      taints: [],
+      tenants: [],
+      unschedulable: false,
+    }) as NodeSpec,
+  }),
+  check: (object) =>
+    (object.spec.taints ?? []).flatMap(({ key, value = '' }, index) => [
+      ...checkLabelKey(`spec.taints[${index}].key`, key),
+      ...checkLabelValue(`spec.taints[${index}].value`, value),
+    ]),
+});
+
+function schedulable(object: { readonly spec?: NodeSpec; readonly status?: NodeStatus }): string {
+  if (object.spec?.drain !== undefined) return 'Draining';
+  if (object.spec?.unschedulable === true) return 'No';
+  return object.status?.gate?.state === 'Closed' ? 'GateClosed' : 'Yes';
+}

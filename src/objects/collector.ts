@@ -1,0 +1,249 @@
+import type { Env } from '../env/env.js';
+import { isBerthError } from '../model/errors.js';
+import type { KindDefinition } from '../model/kind.js';
+import type { BerthObject } from '../model/object.js';
+import type { ObjectKey } from './keys.js';
+import { shownKey } from './keys.js';
+import type { CachedObject, ObjectCache, ObjectEvent } from './object-cache.js';
+import { contentsFinalizer, foregroundFinalizer, type ObjectStore, orphanFinalizer } from './object-store.js';
+
+const resyncMs = 30_000;
+const retryMs = 500;
+
+/**
+ * Deletes what has lost its owners, and lets go of owners that were waiting for what they own.
+ *
+ * It works from what the cache shows, and every step is a guarded write of its own: it may be stopped, repeated
+ * or run twice at once. A change wakes it; a slow sweep over everything finds what a missed wake-up left.
+ */
+export class Collector {
+  // Invariant: `#dependents` holds, for every uid that some object names as its owner, those objects' keys.
+  readonly #dependents = new Map<string, Map<string, ObjectKey>>();
+  readonly #dirty = new Map<string, ObjectKey>();
+  #wake: (() => void) | undefined;
+
+  constructor(
+    private readonly parts: {
+      readonly objects: ObjectStore;
+      readonly cache: ObjectCache;
+      readonly env: Env;
+      readonly kinds: readonly KindDefinition[];
+      readonly tenantKind: KindDefinition;
+    },
+  ) {}
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { revision } = this.parts.cache;
+      this.#indexAll();
+      const following = this.#follow(revision, signal);
+      await this.#work(signal, following);
+    }
+  }
+
+  async #follow(after: ObjectCache['revision'], signal: AbortSignal): Promise<void> {
+    try {
+      for await (const sets of this.parts.cache.watch({ after, signal })) {
+        for (const set of sets) for (const event of set.changes) this.#note(event);
+      }
+    } catch {
+      // Expired or slow: the loop in `run` indexes everything again.
+    }
+  }
+
+  /** Works off what is dirty until the watch ends. */
+  async #work(signal: AbortSignal, following: Promise<void>): Promise<void> {
+    let isFollowing = true;
+    const ended = following.then(() => {
+      isFollowing = false;
+      this.#wake?.();
+    });
+    while (isFollowing && !signal.aborted) {
+      const [next] = this.#dirty;
+      if (next === undefined) {
+        await this.#idle(signal);
+        continue;
+      }
+      this.#dirty.delete(next[0]);
+      try {
+        await this.#reconcile(next[1]);
+      } catch (error) {
+        if (signal.aborted) break;
+        // Somebody else was faster, or the store is away: look again a little later.
+        if (!isBerthError(error, 'NotFound')) this.parts.env.after(retryMs, () => this.#markDirty(next[1]));
+      }
+    }
+    await ended;
+  }
+
+  async #idle(signal: AbortSignal): Promise<void> {
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#wake = onAbort;
+    const slept = await this.parts.env.sleep(resyncMs, stop.signal).then(
+      () => true,
+      () => false,
+    );
+    this.#wake = undefined;
+    signal.removeEventListener('abort', onAbort);
+    if (slept) this.#indexAll();
+  }
+
+  #indexAll(): void {
+    this.#dependents.clear();
+    for (const kind of this.parts.kinds) {
+      for (const { key, object } of this.parts.cache.list(kind.kind)) {
+        this.#index(key, object);
+        this.#markDirty(key);
+      }
+    }
+  }
+
+  #note({ type, key, object, before }: ObjectEvent): void {
+    for (const { uid } of before?.metadata.ownerReferences ?? [])
+      this.#dependents.get(uid)?.delete(shownKey(key));
+    if (type !== 'DELETED') this.#index(key, object);
+    this.#markDirty(key);
+    const { uid, ownerReferences, namespace } = object.metadata;
+    if (type === 'DELETED') {
+      for (const dependent of this.#dependents.get(uid)?.values() ?? []) this.#markDirty(dependent);
+      if (this.#dependents.get(uid)?.size === 0) this.#dependents.delete(uid);
+    }
+    // An owner may be waiting for this one.
+    for (const owner of [...(ownerReferences ?? []), ...(before?.metadata.ownerReferences ?? [])]) {
+      const ownerKey = this.#ownerKey(owner, namespace);
+      if (ownerKey !== undefined) this.#markDirty(ownerKey);
+    }
+    if (type === 'DELETED' && namespace !== undefined) {
+      this.#markDirty({ kind: this.parts.tenantKind.kind, namespace: undefined, name: namespace });
+    }
+  }
+
+  #index(key: ObjectKey, object: BerthObject): void {
+    for (const { uid } of object.metadata.ownerReferences ?? []) {
+      let dependents = this.#dependents.get(uid);
+      if (dependents === undefined) {
+        dependents = new Map();
+        this.#dependents.set(uid, dependents);
+      }
+      dependents.set(shownKey(key), key);
+    }
+  }
+
+  #markDirty(key: ObjectKey): void {
+    this.#dirty.set(shownKey(key), key);
+    this.#wake?.();
+  }
+
+  // ---- one object ----------------------------------------------------------------------------------------
+
+  async #reconcile(key: ObjectKey): Promise<void> {
+    const cached = this.parts.cache.get(key);
+    const kind = this.parts.kinds.find((candidate) => candidate.kind === key.kind);
+    if (cached === undefined || kind === undefined) return;
+    const { metadata } = cached.object;
+    if (metadata.deletionTimestamp !== undefined) {
+      if (metadata.finalizers?.includes(orphanFinalizer)) await this.#orphanDependents(kind, cached);
+      else if (metadata.finalizers?.includes(foregroundFinalizer)) await this.#deleteDependents(kind, cached);
+      else if (metadata.finalizers?.includes(contentsFinalizer)) await this.#emptyTenant(kind, cached);
+      return;
+    }
+    const owners = metadata.ownerReferences ?? [];
+    if (owners.length === 0) return;
+    const living = owners.filter((owner) => this.#ownerOf(owner, metadata.namespace) !== undefined);
+    if (living.length === 0) {
+      await this.parts.objects.delete(kind, key, {
+        propagation: 'Background',
+        preconditions: { uid: metadata.uid },
+      });
+      return;
+    }
+    // Its last living owners wait for it to go.
+    const isWaitedFor = living.every((owner) => {
+      const live = this.#ownerOf(owner, metadata.namespace)?.object.metadata;
+      return live?.deletionTimestamp !== undefined && live.finalizers?.includes(foregroundFinalizer);
+    });
+    if (isWaitedFor) {
+      const propagation = (this.#dependents.get(metadata.uid)?.size ?? 0) > 0 ? 'Foreground' : 'Background';
+      await this.parts.objects.delete(kind, key, { propagation, preconditions: { uid: metadata.uid } });
+    }
+  }
+
+  async #deleteDependents(kind: KindDefinition, owner: CachedObject): Promise<void> {
+    const { uid } = owner.object.metadata;
+    let isBlocked = false;
+    for (const key of this.#dependents.get(uid)?.values() ?? []) {
+      const dependent = this.parts.cache.get(key);
+      const reference = dependent?.object.metadata.ownerReferences?.find(
+        (candidate) => candidate.uid === uid,
+      );
+      if (dependent === undefined || reference === undefined) continue;
+      if (reference.blockOwnerDeletion) isBlocked = true;
+      if (dependent.object.metadata.deletionTimestamp === undefined) this.#markDirty(key);
+    }
+    if (!isBlocked) await this.#removeFinalizer(kind, owner, foregroundFinalizer);
+  }
+
+  async #orphanDependents(kind: KindDefinition, owner: CachedObject): Promise<void> {
+    const { uid } = owner.object.metadata;
+    for (const key of [...(this.#dependents.get(uid)?.values() ?? [])]) {
+      const dependentKind = this.parts.kinds.find((candidate) => candidate.kind === key.kind);
+      if (dependentKind === undefined || this.parts.cache.get(key) === undefined) continue;
+      await this.parts.objects.modify(dependentKind, key, 'spec', (live) => ({
+        ...live,
+        metadata: {
+          ...live.metadata,
+          ownerReferences: (live.metadata.ownerReferences ?? []).filter((reference) => reference.uid !== uid),
+        },
+      }));
+    }
+    await this.#removeFinalizer(kind, owner, orphanFinalizer);
+  }
+
+  /** Deletes everything in a tenant that is going, then lets it go. */
+  async #emptyTenant(kind: KindDefinition, tenant: CachedObject): Promise<void> {
+    let isEmpty = true;
+    for (const content of this.parts.kinds) {
+      if (content.scope !== 'Tenant') continue;
+      for (const { key, object } of this.parts.cache.list(content.kind, tenant.key.name)) {
+        isEmpty = false;
+        if (object.metadata.deletionTimestamp !== undefined) continue;
+        await this.parts.objects.delete(content, key, { preconditions: { uid: object.metadata.uid } });
+      }
+    }
+    if (isEmpty) await this.#removeFinalizer(kind, tenant, contentsFinalizer);
+    else this.#markDirtyLater(tenant.key);
+  }
+
+  #markDirtyLater(key: ObjectKey): void {
+    this.parts.env.after(retryMs, () => this.#markDirty(key));
+  }
+
+  async #removeFinalizer(kind: KindDefinition, { key }: CachedObject, finalizer: string): Promise<void> {
+    await this.parts.objects.modify(kind, key, 'spec', (live) => ({
+      ...live,
+      metadata: {
+        ...live.metadata,
+        finalizers: (live.metadata.finalizers ?? []).filter((name) => name !== finalizer),
+      },
+    }));
+  }
+
+  /** The owner itself: an object with the same name but another uid is somebody else. */
+  #ownerOf(
+    owner: { kind: string; name: string; uid: string; apiVersion: string },
+    namespace: string | undefined,
+  ): CachedObject | undefined {
+    const key = this.#ownerKey(owner, namespace);
+    const cached = key === undefined ? undefined : this.parts.cache.get(key);
+    return cached?.object.metadata.uid === owner.uid ? cached : undefined;
+  }
+
+  #ownerKey(owner: { kind: string; name: string }, namespace: string | undefined): ObjectKey | undefined {
+    const kind = this.parts.kinds.find((candidate) => candidate.kind === owner.kind);
+    if (kind === undefined) return undefined;
+    return { kind: kind.kind, namespace: kind.scope === 'Tenant' ? namespace : undefined, name: owner.name };
+  }
+}

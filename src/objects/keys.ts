@@ -1,0 +1,41 @@
+import type { KindDefinition } from '../model/kind.js';
+import type { KeyRange } from '../store/contract.js';
+import { keysUnder } from '../store/key-range.js';
+
+/** Where an object is: its kind, its tenant (none for cluster scope) and its name. */
+export interface ObjectKey {
+  readonly kind: string;
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+/** The two store keys of an object: metadata and spec in one, status in the other (DESIGN §5). */
+export type ObjectPart = 'o' | 's';
+
+// Cluster scope: no tenant can have this name.
+const noNamespace = '_';
+
+export const storeKey = (part: ObjectPart, key: ObjectKey): string =>
+  `/${part}/${key.kind}/${key.namespace ?? noNamespace}/${key.name}`;
+
+/** All keys of one part of a kind, of one tenant or of all. */
+export const kindRange = (part: ObjectPart, kind: KindDefinition, namespace?: string): KeyRange =>
+  keysUnder(
+    `/${part}/${kind.kind}/${kind.scope === 'Cluster' ? `${noNamespace}/` : namespace === undefined ? '' : `${namespace}/`}`,
+  );
+
+/** Everything that belongs to objects, of all kinds: one watch feeds the cache. */
+export const objectsRange: KeyRange = { from: '/o/', to: '/s0' };
+
+export function parseStoreKey(
+  storedKey: string,
+): { readonly part: ObjectPart; readonly key: ObjectKey } | undefined {
+  const [, part, kind, namespace, name, more] = storedKey.split('/');
+  if ((part !== 'o' && part !== 's') || kind === undefined || namespace === undefined || name === undefined)
+    return undefined;
+  if (more !== undefined) return undefined;
+  return { part, key: { kind, namespace: namespace === noNamespace ? undefined : namespace, name } };
+}
+
+/** A key as one string, for maps. Sorts as lists are sorted: by tenant, then by name. */
+export const shownKey = (key: ObjectKey): string => `${key.kind}/${key.namespace ?? noNamespace}/${key.name}`;

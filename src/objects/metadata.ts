@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Env } from '../env/env.js';
+import { wallTimestamp } from '../env/instant.js';
+import type { KindDefinition } from '../model/kind.js';
+import type { BerthObject, ObjectMeta } from '../model/object.js';
+import { conflict } from './object-errors.js';
+
+// What generateName adds: without vowels and look-alikes, so that no word appears by chance.
+const suffixLetters = 'bcdfghjklmnpqrstvwxz2456789';
+const suffixLength = 5;
+const nameLengthMax = 253;
+
+/** Seconds are enough for people, and that is who timestamps are for. */
+export const timestamp = (env: Env): string => wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z');
+
+export function generatedName(prefix: string, env: Env): string {
+  let suffix = '';
+  for (let count = 0; count < suffixLength; count++)
+    suffix += suffixLetters[env.random.integer(suffixLetters.length)];
+  return prefix.slice(0, nameLengthMax - suffixLength) + suffix;
+}
+
+/** The metadata of a new object: what the server decides is decided here, whatever the client wrote. */
+export function newMetadata(
+  asked: ObjectMeta,
+  name: string,
+  namespace: string | undefined,
+  env: Env,
+): ObjectMeta {
+  const { generateName, labels, annotations, ownerReferences, finalizers, managedFields } = asked;
+  return compact({
+    name,
+    generateName,
+    namespace,
+    uid: env.uuid(),
+    resourceVersion: '',
+    generation: 1,
+    creationTimestamp: timestamp(env),
+    labels,
+    annotations,
+    ownerReferences,
+    finalizers,
+    managedFields,
+  }) as unknown as ObjectMeta;
+}
+
+/** The metadata after an update: the client decides labels, annotations, owners and finalizers, nothing else. */
+export function updatedMetadata(live: ObjectMeta, asked: ObjectMeta): ObjectMeta {
+  const { labels, annotations, ownerReferences, finalizers, managedFields } = asked;
+  const {
+    labels: _l,
+    annotations: _a,
+    ownerReferences: _o,
+    finalizers: _f,
+    managedFields: _m,
+    ...kept
+  } = live;
+  return compact({
+    ...kept,
+    labels,
+    annotations,
+    ownerReferences,
+    finalizers,
+    managedFields,
+  }) as unknown as ObjectMeta;
+}
+
+/** Refuses a write that was made for another object or another version of this one. */
+export function checkIdentity(kind: KindDefinition, live: BerthObject, asked: Partial<ObjectMeta>): void {
+  const { name } = live.metadata;
+  if (asked.uid !== undefined && asked.uid !== '' && asked.uid !== live.metadata.uid) {
+    throw conflict(kind, name, `the uid given is ${asked.uid}, the object has ${live.metadata.uid}`);
+  }
+  if (
+    asked.resourceVersion !== undefined &&
+    asked.resourceVersion !== '' &&
+    asked.resourceVersion !== live.metadata.resourceVersion
+  ) {
+    throw conflict(
+      kind,
+      name,
+      'the object has been modified; read it again and apply the change to the latest version',
+    );
+  }
+}
+
+/** Whether the part that belongs to `spec`, everything but metadata and status, differs. */
+export function isSpecChanged(before: BerthObject, after: BerthObject): boolean {
+  const { metadata: _1, status: _2, ...a } = before;
+  const { metadata: _3, status: _4, ...b } = after;
+  return !isDeepStrictEqual(a, b);
+}
+
+/** Leaves out what is undefined or an empty map or list, as JSON from a client would. */
+function compact(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) =>
+        value !== undefined &&
+        !(Array.isArray(value) && value.length === 0) &&
+        !(
+          typeof value === 'object' &&
+          value !== null &&
+          !Array.isArray(value) &&
+          Object.keys(value).length === 0
+        ),
+    ),
+  );
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { realEnv } from '../env/real.js';
+import { isBerthError } from '../model/errors.js';
+import { asRevision, type Store } from '../store/contract.js';
+import { MemoryStore } from '../store/memory.js';
+import { draft, kindOf, openObjects, workload } from './open-objects.fixture.js';
+import { watchObjects } from './object-watch.js';
+
+const Workload = kindOf('Workload');
+const Tenant = kindOf('Tenant');
+const keyOf = (name: string) => ({ kind: 'Workload', namespace: 'default', name });
+
+async function openWithTenant(store: Store = new MemoryStore(realEnv())) {
+  const opened = await openObjects(store, realEnv());
+  await opened.objects.create(Tenant, undefined, draft('Tenant', 'default', {}));
+  return opened;
+}
+
+describe('the cache of objects', () => {
+  it('hands back the very object that was written, without parsing it again', async () => {
+    const { objects, cache } = await openWithTenant();
+    const labels = { some: 'label' };
+    await objects.create(Workload, 'default', workload('a', {}, { labels }));
+    // The same labels, not equal ones: they never went through JSON.
+    expect(cache.get(keyOf('a'))?.object.metadata.labels).toBe(labels);
+    await cache.close();
+  });
+
+  it('shows another cache over the same store the same objects', async () => {
+    const store = new MemoryStore(realEnv());
+    const first = await openWithTenant(store);
+    for (let count = 0; count < 30; count++)
+      await first.objects.create(Workload, 'default', workload(`w${count}`));
+    await first.objects.delete(Workload, keyOf('w3'));
+    const second = await openObjects(store, realEnv());
+    const names = (opened: typeof first) =>
+      [...opened.cache.list('Workload')].map(({ object }) => object.metadata.name);
+    expect(names(second)).toEqual(names(first));
+    expect(names(second)).toHaveLength(29);
+    expect(second.objects.get(Workload, keyOf('w5'))).toEqual(first.objects.get(Workload, keyOf('w5')));
+    await first.cache.close();
+    await second.cache.close();
+  });
+
+  it('[S11] goes on without a gap or a repetition when the history it needs is compacted away', async () => {
+    const inner = new MemoryStore(realEnv());
+    let cut: (() => void) | undefined;
+    let isCutOff = false;
+    // A store whose watches can be cut: they end as if the reader had been too slow.
+    const store: Store = {
+      read: (range, options) => inner.read(range, options),
+      transact: (transaction) => inner.transact(transaction),
+      compact: (revision) => inner.compact(revision),
+      close: () => inner.close(),
+      watch: (range, options) => {
+        if (isCutOff) throw new Error('cut off');
+        const stop = new AbortController();
+        const watch = inner.watch(range, {
+          ...options,
+          signal: AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]),
+        });
+        cut = () => stop.abort();
+        return watch;
+      },
+    };
+    const writer = await openWithTenant(inner);
+    await writer.objects.create(Workload, 'default', workload('kept'));
+    await writer.objects.create(Workload, 'default', workload('changed'));
+    await writer.objects.create(Workload, 'default', workload('deleted'));
+    const reader = await openObjects(store, realEnv());
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const watching = (async (): Promise<void> => {
+      for await (const { changes } of watchObjects(reader.cache, Workload, {
+        after: reader.cache.version,
+        signal: stop.signal,
+      })) {
+        for (const { type, object } of changes) seen.push(`${type} ${object.metadata.name}`);
+      }
+    })();
+    isCutOff = true;
+    cut?.();
+    await writer.objects.modify(Workload, keyOf('changed'), 'spec', (live) => ({
+      ...live,
+      spec: { ...live.spec, replicas: 7 },
+    }));
+    await writer.objects.delete(Workload, keyOf('deleted'));
+    await writer.objects.create(Workload, 'default', workload('new'));
+    await inner.compact(asRevision(writer.cache.revision));
+    isCutOff = false;
+    await reader.cache.notOlderThan(writer.cache.revision);
+    await writer.objects.create(Workload, 'default', workload('later'));
+    await reader.cache.notOlderThan(writer.cache.revision);
+    await realEnv().sleep(5);
+    stop.abort();
+    await watching;
+    expect(seen.slice(0, 3).toSorted()).toEqual(['ADDED new', 'DELETED deleted', 'MODIFIED changed']);
+    expect(seen.slice(3)).toEqual(['ADDED later']);
+    await writer.cache.close();
+    await reader.cache.close();
+  });
+
+  it('tells a watcher that comes back too late to list again', async () => {
+    const { objects, cache } = await openWithTenant();
+    const before = cache.revision;
+    await objects.create(Workload, 'default', workload('a'));
+    const turn = await cache.watch({ after: before }).next();
+    expect(turn.value?.[0]?.changes[0]?.type).toBe('ADDED');
+    await expect(cache.watch({ after: asRevision(0) }).next()).rejects.toSatisfy((error) =>
+      isBerthError(error, 'Expired'),
+    );
+    await cache.close();
+  });
+
+  it('turns a change of what matches into an arrival or a departure', async () => {
+    const { objects, cache } = await openWithTenant();
+    const seen: string[] = [];
+    const stop = new AbortController();
+    const watching = (async (): Promise<void> => {
+      const matches = (object: { metadata: { labels?: Readonly<Record<string, string>> } }) =>
+        object.metadata.labels?.['x'] === 'y';
+      for await (const { changes } of watchObjects(cache, Workload, {
+        after: cache.version,
+        matches,
+        signal: stop.signal,
+      })) {
+        seen.push(...changes.map(({ type }) => type));
+      }
+    })();
+    const label = (labels: Record<string, string>) =>
+      objects.modify(Workload, keyOf('a'), 'spec', (live) => ({
+        ...live,
+        metadata: { ...live.metadata, labels },
+      }));
+    await objects.create(Workload, 'default', workload('a'));
+    await label({ x: 'y' });
+    await label({ x: 'y', more: 'yes' });
+    await label({ x: 'z' });
+    await label({ x: 'y' });
+    await objects.delete(Workload, keyOf('a'));
+    await realEnv().sleep(5);
+    stop.abort();
+    await watching;
+    expect(seen).toEqual(['ADDED', 'MODIFIED', 'DELETED', 'ADDED', 'DELETED']);
+    await cache.close();
+  });
+
+  it('lists in pages that stand at one version, whatever happens in between', async () => {
+    const { objects, lister, cache, store } = await openWithTenant();
+    for (let count = 0; count < 25; count++)
+      await objects.create(Workload, 'default', workload(`w${String(count).padStart(2, '0')}`));
+    const first = await lister.list(Workload, { namespace: 'default', limit: 10 });
+    expect(first.items).toHaveLength(10);
+    expect(first.remaining).toBe(15);
+    await objects.delete(Workload, keyOf('w15'));
+    await objects.create(Workload, 'default', workload('w155'));
+    await objects.update(
+      Workload,
+      keyOf('w20'),
+      { ...objects.get(Workload, keyOf('w20')), status: { observedGeneration: 1 } },
+      'status',
+    );
+    const names = first.items.map((item) => item.metadata.name);
+    for (let token = first.continueToken; token !== undefined;) {
+      const page = await lister.list(Workload, { namespace: 'default', limit: 10, continueToken: token });
+      expect(page.version).toBe(first.version);
+      names.push(...page.items.map((item) => item.metadata.name));
+      expect(page.items.every((item) => item.status === undefined)).toBe(true);
+      token = page.continueToken;
+    }
+    expect(names).toEqual(Array.from({ length: 25 }, (_, count) => `w${String(count).padStart(2, '0')}`));
+    await store.compact(cache.revision);
+    const late = lister.list(Workload, {
+      namespace: 'default',
+      limit: 10,
+      continueToken: first.continueToken ?? '',
+    });
+    await expect(late).rejects.toSatisfy((error) => isBerthError(error, 'Expired'));
+    await expect(lister.list(Workload, { continueToken: 'nonsense' })).rejects.toSatisfy((error) =>
+      isBerthError(error, 'BadRequest'),
+    );
+    await cache.close();
+  });
+});

@@ -1,0 +1,152 @@
+import type { Env } from '../env/env.js';
+import { BerthError, isBerthError } from '../model/errors.js';
+import type { KindDefinition } from '../model/kind.js';
+import type { BerthObject } from '../model/object.js';
+import { asRevision, type Entry, type Revision, type Store } from '../store/contract.js';
+import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
+import type { Codec } from './codec.js';
+import { decodeToken, encodeToken } from './continue-token.js';
+import { kindRange, storeKey } from './keys.js';
+import type { ObjectCache } from './object-cache.js';
+
+export interface ListOptions {
+  readonly namespace?: string;
+  /** Objects for which this is false are left out; made from label and field selectors. */
+  readonly matches?: (object: BerthObject) => boolean;
+  readonly limit?: number;
+  readonly continueToken?: string;
+}
+
+export interface ObjectList {
+  readonly items: readonly BerthObject[];
+  /** The resourceVersion at which the whole list stands, however many pages it takes. */
+  readonly version: number;
+  readonly continueToken: string | undefined;
+  /** How many more there are, where that is known without looking: not with a selector. */
+  readonly remaining: number | undefined;
+}
+
+// What a page that continues a list reads from the store at a time.
+const entriesPerRead = 500;
+
+/**
+ * Lists objects. The first page, or all, comes from the cache; the pages after it come from the store at the
+ * revision of the first, so that a list is one state of the cell however long it takes to read.
+ */
+export class ObjectLister {
+  constructor(
+    private readonly parts: {
+      readonly store: Store;
+      readonly cache: ObjectCache;
+      readonly codec: Codec;
+      readonly env: Env;
+      readonly base: number;
+    },
+  ) {}
+
+  list(kind: KindDefinition, options: ListOptions = {}): Promise<ObjectList> {
+    return options.continueToken === undefined
+      ? Promise.resolve(this.#fromCache(kind, options))
+      : this.#fromStore(kind, options, options.continueToken);
+  }
+
+  #fromCache(kind: KindDefinition, { namespace, matches, limit }: ListOptions): ObjectList {
+    const { cache } = this.parts;
+    const { revision } = cache;
+    const items: BerthObject[] = [];
+    let left = 0;
+    for (const { object } of cache.list(kind.kind, namespace)) {
+      if (matches !== undefined && !matches(object)) continue;
+      if (limit === undefined || items.length < limit) items.push(object);
+      else if (matches === undefined) left += 1;
+      else
+        return {
+          items,
+          version: cache.version,
+          continueToken: this.#tokenAfter(items, revision),
+          remaining: undefined,
+        };
+    }
+    return {
+      items,
+      version: cache.version,
+      continueToken: left > 0 ? this.#tokenAfter(items, revision) : undefined,
+      remaining: left > 0 ? left : undefined,
+    };
+  }
+
+  async #fromStore(
+    kind: KindDefinition,
+    { namespace, matches, limit }: ListOptions,
+    token: string,
+  ): Promise<ObjectList> {
+    const { revision, afterNamespace, afterName } = decodeToken(token);
+    const range = kindRange('o', kind, namespace);
+    let from = `${storeKey('o', { kind: kind.kind, namespace: afterNamespace, name: afterName })}\0`;
+    if (from < range.from || from >= range.to)
+      throw new BerthError('BadRequest', 'the continue token belongs to another list');
+    const items: BerthObject[] = [];
+    const version = this.parts.cache.versionOf(revision);
+    for (;;) {
+      const { entries, more } = await this.#read({ from, to: range.to }, revision);
+      const statuses = await this.#statusesOf(entries, revision);
+      for (const [index, entry] of entries.entries()) {
+        const object = this.#assemble(entry, statuses.get(`/s${entry.key.slice(2)}`));
+        if (matches !== undefined && !matches(object)) continue;
+        items.push(object);
+        if (items.length === limit && (more || index < entries.length - 1)) {
+          return { items, version, continueToken: this.#tokenAfter(items, revision), remaining: undefined };
+        }
+      }
+      const last = entries.at(-1);
+      if (!more || last === undefined)
+        return { items, version, continueToken: undefined, remaining: undefined };
+      from = `${last.key}\0`;
+      await this.parts.env.yield();
+    }
+  }
+
+  async #read(
+    range: { from: string; to: string },
+    revision: Revision,
+  ): Promise<{ entries: readonly Entry[]; more: boolean }> {
+    try {
+      return await this.parts.store.read(range, { revision, limit: entriesPerRead });
+    } catch (error) {
+      if (!isBerthError(error, 'Expired')) throw error;
+      throw new BerthError(
+        'Expired',
+        'the list took too long: what it continues is no longer kept; list again from the start',
+      );
+    }
+  }
+
+  async #statusesOf(entries: readonly Entry[], revision: Revision): Promise<Map<string, Entry>> {
+    const [first, last] = [entries[0], entries.at(-1)];
+    const statuses = new Map<string, Entry>();
+    if (first === undefined || last === undefined) return statuses;
+    // Names between the two that have a status but no object do not exist, so one page is always enough.
+    const { entries: found } = await this.#read(
+      { from: `/s${first.key.slice(2)}`, to: `/s${last.key.slice(2)}\0` },
+      revision,
+    );
+    for (const entry of found) statuses.set(entry.key, entry);
+    return statuses;
+  }
+
+  #assemble(entry: Entry, status: Entry | undefined): BerthObject {
+    const { codec, base } = this.parts;
+    const version = asRevision(Math.max(entry.modRevision, status?.modRevision ?? 0));
+    return assembleObject(
+      codec.decode(entry.value) as StoredObject,
+      status === undefined ? undefined : (codec.decode(status.value) as StoredStatus),
+      String(base + version),
+    );
+  }
+
+  #tokenAfter(items: readonly BerthObject[], revision: Revision): string {
+    const last = items.at(-1);
+    if (last === undefined) throw new Error('a page with a limit of zero cannot be continued');
+    return encodeToken({ revision, afterNamespace: last.metadata.namespace, afterName: last.metadata.name });
+  }
+}

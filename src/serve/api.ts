@@ -1,0 +1,246 @@
+import { BerthError } from '../model/errors.js';
+import type { KindDefinition } from '../model/kind.js';
+import { nearest } from '../model/nearest.js';
+import { reviewAccess, reviewSelf } from './access-review.js';
+import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
+import {
+  aggregatedDiscovery,
+  apiGroup,
+  apiGroupList,
+  apiVersions,
+  resourceList,
+  verbsOf,
+} from './discovery.js';
+import { authorize, type Verb } from './identity/authorize.js';
+import { formatIdentity } from './identity/identity.js';
+import { wantsAggregatedDiscovery } from './negotiate.js';
+import { openApiProtobuf, openApiProtobufType } from './openapi-protobuf.js';
+import { bodyTypeOf, readBody } from './read-body.js';
+import { isTrue } from './request-options.js';
+import { parseResourcePath, type ResourcePath } from './resource-path.js';
+import { type ResourceParts, Resources } from './resources.js';
+
+/** What a request turned out to be about, for the metrics and the audit log. */
+export interface Routed {
+  readonly verb: Verb;
+  readonly kind: KindDefinition;
+  readonly path: ResourcePath;
+}
+
+const group = 'berth.dev';
+const kubernetesVersion = '1.31.0';
+const reviewGroups = ['authorization.k8s.io', 'authentication.k8s.io'];
+
+/** All of the API but the HTTP: finds out what a request is about, whether its sender may, and does it. */
+export class Api {
+  readonly #resources: ReadonlyMap<KindDefinition, Resources>;
+
+  constructor(
+    private readonly parts: ResourceParts & {
+      readonly kinds: readonly KindDefinition[];
+      readonly version: string;
+      /** The OpenAPI documents, by path. */
+      readonly openapi: ReadonlyMap<string, unknown>;
+    },
+  ) {
+    this.#resources = new Map(parts.kinds.map((kind) => [kind, new Resources(parts, kind)]));
+  }
+
+  /** What a request is about; undefined if it is not about objects. */
+  route(request: Pick<ApiRequest, 'method' | 'path' | 'query' | 'contentType'>): Routed | undefined {
+    const path = parseResourcePath(request.path);
+    if (path === undefined || reviewGroups.includes(path.group)) return undefined;
+    const kind = this.#kindAt(path);
+    return { verb: verbOf(request, path, kind), kind, path };
+  }
+
+  /** Answers a request, or throws the BerthError that says why not. */
+  async handle(request: ApiRequest, routed = this.route(request)): Promise<ApiResponse> {
+    if (routed === undefined) return this.#other(request);
+    const { verb, kind, path } = routed;
+    const access = authorize(request.identity, {
+      verb,
+      kind,
+      part: path.subresource === 'status' ? 'status' : 'spec',
+      ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
+      ...(path.name === undefined ? {} : { name: path.name }),
+      ...(path.subresource === undefined ? {} : { subresource: path.subresource }),
+    });
+    if (!access.allowed) throw this.#forbidden(request, access.reason, kind, path);
+    const resources = this.#resources.get(kind);
+    if (resources === undefined) throw new Error(`no resources for ${kind.kind}`);
+    switch (verb) {
+      case 'get':
+        return resources.get(request, path);
+      case 'list':
+        return resources.list(request, path);
+      case 'watch':
+        return resources.watch(request, path);
+      case 'create':
+        return resources.create(request, path);
+      case 'update':
+        return resources.update(request, path);
+      case 'patch':
+      case 'apply':
+        return resources.patch(request, path);
+      case 'delete':
+        return resources.delete(request, path);
+      case 'deletecollection':
+        return resources.deleteCollection(request, path);
+    }
+  }
+
+  #kindAt(path: ResourcePath): KindDefinition {
+    const { kinds } = this.parts;
+    const kind = kinds.find(
+      (candidate) => candidate.group === path.group && candidate.plural === path.plural,
+    );
+    if (kind === undefined || path.version !== kind.version) {
+      const near = nearest(
+        path.plural,
+        kinds.map((candidate) => candidate.plural),
+      );
+      const hint = near === undefined || near === path.plural ? '' : `; did you mean ${near}?`;
+      throw new BerthError(
+        'NotFound',
+        `the server has no resource ${path.plural} in ${path.group || 'core'}/${path.version}${hint}`,
+      );
+    }
+    if (kind.scope === 'Cluster' && path.namespace !== undefined) {
+      throw new BerthError('NotFound', `${kind.plural} belong to the cluster, not to a namespace`);
+    }
+    return kind;
+  }
+
+  #forbidden(request: ApiRequest, reason: string, kind: KindDefinition, path: ResourcePath): BerthError {
+    const who = formatIdentity(request.identity);
+    const code = request.identity.kind === 'anonymous' ? 'Unauthorized' : 'Forbidden';
+    return new BerthError(code, `${who} may not do this: ${reason}`, {
+      details: {
+        kind: kind.plural,
+        group: kind.group,
+        ...(path.name === undefined ? {} : { name: path.name }),
+      },
+    });
+  }
+
+  // ---- what is no object ---------------------------------------------------------------------------------
+
+  #other(request: ApiRequest): ApiResponse {
+    const { path, method } = request;
+    const access = authorize(request.identity, { verb: method === 'POST' ? 'create' : 'get', path });
+    if (!access.allowed) {
+      const code = request.identity.kind === 'anonymous' ? 'Unauthorized' : 'Forbidden';
+      throw new BerthError(code, `${formatIdentity(request.identity)} may not do this: ${access.reason}`);
+    }
+    if (method === 'POST') return this.#review(request);
+    if (method !== 'GET' && method !== 'HEAD')
+      throw new BerthError('MethodNotAllowed', `${method} ${path}: only GET is possible here`);
+    const aggregated = wantsAggregatedDiscovery(request.accept);
+    const found = this.#document(path, aggregated);
+    if (found === undefined) throw new BerthError('NotFound', `the server has nothing at ${path}`);
+    if (path === '/openapi/v2' && request.accept?.includes(openApiProtobufType)) {
+      return {
+        kind: 'bytes',
+        bytes: openApiProtobuf(found as Record<string, unknown>),
+        contentType: openApiProtobufType,
+      };
+    }
+    const response: ApiResponse = {
+      kind: 'value',
+      status: 200,
+      value: found,
+      encoding: 'json',
+      warnings: [],
+    };
+    if (aggregated === undefined || (path !== '/api' && path !== '/apis')) return response;
+    const contentType = `application/json;g=apidiscovery.k8s.io;v=${aggregated};as=APIGroupDiscoveryList`;
+    return { ...response, contentType };
+  }
+
+  #document(path: string, aggregated: 'v2' | 'v2beta1' | undefined): unknown {
+    const { kinds, openapi, version } = this.parts;
+    switch (path) {
+      case '/':
+        return { paths: ['/api', '/apis', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] };
+      case '/version': {
+        // Clients compare this with their own version: it is that of the Kubernetes API we speak.
+        const [major = '', minor = ''] = kubernetesVersion.split('.');
+        const platform = `${process.platform}/${process.arch}`;
+        return { major, minor, gitVersion: `v${kubernetesVersion}+berth.${version}`, platform };
+      }
+      case '/api':
+        return aggregated === undefined ? apiVersions() : aggregatedDiscovery(kinds, [''], aggregated);
+      case '/apis':
+        return aggregated === undefined
+          ? apiGroupList([group])
+          : aggregatedDiscovery(kinds, [group], aggregated);
+      case '/api/v1':
+        return resourceList(kinds, '');
+      case `/apis/${group}`:
+        return apiGroup(group);
+      case `/apis/${group}/v1`:
+        return resourceList(kinds, group);
+      default:
+        return openapi.get(path);
+    }
+  }
+
+  #review(request: ApiRequest): ApiResponse {
+    const body = readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
+    switch (request.path) {
+      case '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews':
+        return valueResponse(201, reviewAccess(this.parts.kinds, request.identity, body));
+      case '/apis/authentication.k8s.io/v1/selfsubjectreviews':
+        return valueResponse(201, reviewSelf(request.identity));
+      default:
+        throw new BerthError('MethodNotAllowed', `POST ${request.path}: not possible here`);
+    }
+  }
+}
+
+/** The verb of a request, after Kubernetes' own table of methods and paths. */
+function verbOf(
+  { method, query, contentType }: Pick<ApiRequest, 'method' | 'query' | 'contentType'>,
+  { name, namespace, subresource, plural }: ResourcePath,
+  kind: KindDefinition,
+): Verb {
+  const verb = ((): Verb | undefined => {
+    switch (method) {
+      case 'GET':
+      case 'HEAD':
+        if (name === undefined) return isTrue(query, 'watch') ? 'watch' : 'list';
+        return 'get';
+      case 'POST':
+        return name === undefined && (kind.scope === 'Cluster' || namespace !== undefined)
+          ? 'create'
+          : undefined;
+      case 'PUT':
+        return name === undefined ? undefined : 'update';
+      case 'PATCH':
+        if (name === undefined) return undefined;
+        return contentType?.startsWith('application/apply-patch') ? 'apply' : 'patch';
+      case 'DELETE':
+        if (subresource !== undefined) return undefined;
+        return name === undefined ? 'deletecollection' : 'delete';
+      default:
+        return undefined;
+    }
+  })();
+  const isServed =
+    subresource === undefined
+      ? verb !== undefined && verbsOf(kind).includes(verb === 'apply' ? 'patch' : verb)
+      : verb !== undefined;
+  if (verb === undefined || !isServed) {
+    throw new BerthError(
+      'MethodNotAllowed',
+      `${method} is not possible on ${plural}${subresource === undefined ? '' : `/${subresource}`}`,
+    );
+  }
+  const isKnown =
+    subresource === undefined ||
+    (subresource === 'status' && kind.fields['status'] !== undefined) ||
+    (subresource === 'scale' && kind.scale !== undefined);
+  if (!isKnown) throw new BerthError('NotFound', `${plural} have no subresource ${subresource}`);
+  return verb;
+}

@@ -1,0 +1,270 @@
+import type { TLSSocket } from 'node:tls';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { stringify } from 'yaml';
+import type { Env } from '../env/env.js';
+import { BerthError } from '../model/errors.js';
+import type { Api, Routed } from './api.js';
+import type { ApiRequest, ApiResponse } from './api-request.js';
+import type { AuditLog } from './identity/audit-log.js';
+import { authenticate, clientCertificateOf } from './identity/authenticate.js';
+import { type CertificateStore, secureContextOf } from './identity/certificate-store.js';
+import { formatIdentity, type Identity } from './identity/identity.js';
+import type { Tokens } from './identity/tokens.js';
+import { type Status, statusOf } from './status.js';
+
+export interface HttpServerParts {
+  readonly api: Api;
+  readonly env: Env;
+  readonly certificates: CertificateStore;
+  readonly tokens: Tokens;
+  readonly audit: AuditLog;
+  /** Called with what is a defect of ours, never a client's mistake. */
+  readonly onDefect: (error: unknown) => void;
+}
+
+const bodyBytesMax = 1_500_000;
+const inFlightMax = 400;
+const watchesMax = 10_000;
+// What may wait for a watcher that does not read; past that it is cut off and can resume.
+const unsentBytesMax = 4 * 1024 * 1024;
+const unsentWaitMs = 30_000;
+
+const readVerbs: readonly string[] = ['get', 'list', 'watch'];
+
+/** The API over HTTPS. Everything about HTTP is here, and nothing else. */
+export class HttpServer {
+  readonly #stop = new AbortController();
+  readonly #app: FastifyInstance;
+  #inFlight = 0;
+  #watches = 0;
+  #isReady = true;
+
+  private constructor(private readonly parts: HttpServerParts) {
+    const app = fastify({
+      https: {
+        ...secureContextOf(parts.certificates),
+        // A client without a certificate may have a token; who has neither is anonymous.
+        requestCert: true,
+        rejectUnauthorized: false,
+        // Slow senders and floods of headers end here.
+        requestTimeout: 60_000,
+        headersTimeout: 20_000,
+        maxHeaderSize: 32 * 1024,
+      },
+      bodyLimit: bodyBytesMax,
+      exposeHeadRoutes: false,
+      forceCloseConnections: true,
+      routerOptions: { maxParamLength: 2_000 },
+      frameworkErrors: (error, _, reply) => void this.#sendError(reply as FastifyReply, error),
+    }) as unknown as FastifyInstance;
+    this.#app = app;
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body));
+    app.setErrorHandler((error, _, reply) => void this.#sendError(reply, error));
+    app.get('/livez', () => 'ok');
+    app.get('/readyz', (_, reply) => (this.#isReady ? reply.send('ok') : reply.code(503).send('stopping')));
+    app.get('/healthz', () => 'ok');
+    app.all('/*', (request, reply) => this.#handle(request, reply));
+    app.all('/', (request, reply) => this.#handle(request, reply));
+    parts.certificates.onRenewed(() => {
+      (app.server as unknown as { setSecureContext(options: object): void }).setSecureContext(
+        secureContextOf(parts.certificates),
+      );
+    });
+  }
+
+  static async start(parts: HttpServerParts, host: string, port: number): Promise<HttpServer> {
+    const server = new HttpServer(parts);
+    await server.#app.listen({ host, port });
+    return server;
+  }
+
+  get port(): number {
+    const address = this.#app.server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  /** Unready first, then watches end and requests under way finish. */
+  async close(): Promise<void> {
+    this.#isReady = false;
+    this.#stop.abort();
+    await this.#app.close();
+  }
+
+  async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    if (this.#inFlight >= inFlightMax) {
+      reply.header('Retry-After', '1');
+      return this.#sendError(
+        reply,
+        new BerthError('TooManyRequests', `${inFlightMax} requests are under way; try again in a second`, {
+          details: { retryAfterSeconds: 1 },
+        }),
+      );
+    }
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    this.#inFlight += 1;
+    let routed: Routed | undefined;
+    let identity: Identity | undefined;
+    try {
+      identity = await this.#identityOf(request);
+      const apiRequest = toApiRequest(request, identity, AbortSignal.any([gone.signal, this.#stop.signal]));
+      routed = this.parts.api.route(apiRequest);
+      const response = await this.parts.api.handle(apiRequest, routed);
+      this.#audit(request, routed, identity, response);
+      return await this.#send(reply, response, apiRequest.signal);
+    } catch (error) {
+      const status = statusOf(error);
+      if (status.code >= 500 && !(error instanceof BerthError)) this.parts.onDefect(error);
+      if (identity !== undefined) this.#audit(request, routed, identity, status);
+      return await this.#sendError(reply, error);
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #identityOf(request: FastifyRequest): Promise<Identity> {
+    const { env, tokens } = this.parts;
+    const authentication = await authenticate(
+      { env, tokens },
+      { headers: request.headers, certificate: clientCertificateOf(request.raw.socket as TLSSocket) },
+    );
+    if (authentication.kind === 'identity') return authentication.identity;
+    throw new BerthError(
+      authentication.httpStatus === 401 ? 'Unauthorized' : 'Forbidden',
+      authentication.reason,
+    );
+  }
+
+  #send(
+    reply: FastifyReply,
+    response: ApiResponse,
+    signal: AbortSignal,
+  ): Promise<FastifyReply> | FastifyReply {
+    switch (response.kind) {
+      case 'value': {
+        for (const warning of response.warnings) {
+          reply.raw.appendHeader('Warning', `299 - ${JSON.stringify(warning.replace(/[^\x20-\x7e]/g, '?'))}`);
+        }
+        const isYaml = response.encoding === 'yaml';
+        return reply
+          .code(response.status)
+          .header('Content-Type', response.contentType ?? (isYaml ? 'application/yaml' : 'application/json'))
+          .send(isYaml ? stringify(response.value) : JSON.stringify(response.value));
+      }
+      case 'bytes':
+        return reply.header('Content-Type', response.contentType).send(response.bytes);
+      case 'lines':
+        return this.#stream(reply, response.lines, signal);
+    }
+  }
+
+  /** Writes a watch as it comes. A client that does not read is cut off before it costs memory. */
+  async #stream(
+    reply: FastifyReply,
+    lines: AsyncGenerator<string, void>,
+    signal: AbortSignal,
+  ): Promise<FastifyReply> {
+    if (this.#watches >= watchesMax) {
+      throw new BerthError('TooManyRequests', `${watchesMax} watches are open; try again later`, {
+        details: { retryAfterSeconds: 5 },
+      });
+    }
+    reply.hijack();
+    const { raw } = reply;
+    // A watch lasts: it does not count as a request under way.
+    this.#inFlight -= 1;
+    this.#watches += 1;
+    raw.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
+    raw.flushHeaders();
+    try {
+      for await (const line of lines) {
+        raw.write(line);
+        if (raw.writableLength > unsentBytesMax && !(await this.#hasDrained(reply, signal))) break;
+      }
+    } catch (error) {
+      this.parts.onDefect(error);
+    } finally {
+      this.#inFlight += 1;
+      this.#watches -= 1;
+      raw.end();
+    }
+    return reply;
+  }
+
+  #hasDrained({ raw }: FastifyReply, signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const finish = (hasDrained: boolean): void => {
+        timer.cancel();
+        raw.off('drain', onDrain);
+        signal.removeEventListener('abort', onAbort);
+        resolve(hasDrained);
+      };
+      const onDrain = (): void => finish(true);
+      const onAbort = (): void => finish(false);
+      const timer = this.parts.env.after(unsentWaitMs, () => finish(false));
+      raw.once('drain', onDrain);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  #sendError(reply: FastifyReply, error: unknown): FastifyReply {
+    const status = statusOf(asBerthError(error));
+    const retryAfter = status.details?.['retryAfterSeconds'];
+    if (typeof retryAfter === 'number') reply.header('Retry-After', String(retryAfter));
+    return reply.code(status.code).header('Content-Type', 'application/json').send(JSON.stringify(status));
+  }
+
+  #audit(
+    request: FastifyRequest,
+    routed: Routed | undefined,
+    identity: Identity,
+    answer: ApiResponse | Status,
+  ): void {
+    if (routed === undefined || readVerbs.includes(routed.verb)) return;
+    const { verb, kind, path } = routed;
+    const value = 'value' in answer ? answer.value : undefined;
+    const version = (value as { metadata?: { resourceVersion?: unknown } } | undefined)?.metadata
+      ?.resourceVersion;
+    this.parts.audit.record({
+      who: formatIdentity(identity),
+      verb,
+      kind: kind.kind,
+      outcome: 'code' in answer ? answer.code : answer.kind === 'value' ? answer.status : 200,
+      requestId: request.id,
+      sourceIP: request.ip,
+      ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
+      ...(path.name === undefined ? {} : { name: path.name }),
+      ...(path.subresource === undefined ? {} : { subresource: path.subresource }),
+      ...(typeof version === 'string' ? { revisionAfter: version } : {}),
+    });
+  }
+}
+
+function toApiRequest(request: FastifyRequest, identity: Identity, signal: AbortSignal): ApiRequest {
+  const [path = '/', ...query] = request.url.split('?');
+  return {
+    method: request.method,
+    path,
+    query: new URLSearchParams(query.join('?')),
+    accept: request.headers.accept,
+    contentType: request.headers['content-type'],
+    userAgent: request.headers['user-agent'],
+    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    identity,
+    signal,
+  };
+}
+
+/** What fastify itself refuses, in our own words. */
+function asBerthError(error: unknown): unknown {
+  if (error instanceof BerthError) return error;
+  const { code, statusCode, message } = error as { code?: string; statusCode?: number; message?: string };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new BerthError('RequestTooLarge', `the body is larger than ${bodyBytesMax} bytes`);
+  }
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new BerthError('BadRequest', message ?? 'the request cannot be read');
+  }
+  return error;
+}
