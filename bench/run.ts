@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
+import { apiBench } from './api.js';
 import { etcdBench } from './etcd.js';
 import { lmdbBench } from './lmdb.js';
 import { type Bench, type Figure, isMissed, shownFigure } from './measure.js';
@@ -7,7 +8,7 @@ import { profiled } from './profile.js';
 import { simulateBench } from './simulate.js';
 import { watchBench } from './watch.js';
 
-const benches: readonly Bench[] = [lmdbBench, etcdBench, watchBench, openBench, simulateBench];
+const benches: readonly Bench[] = [apiBench, lmdbBench, etcdBench, watchBench, openBench, simulateBench];
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !benches.some((bench) => bench.name === name));

@@ -1,7 +1,8 @@
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SeededRandom } from '../env/random.js';
-import { type Answer, startServer, type TestServer } from './running.fixture.js';
+import { startServer, type TestServer } from './running.fixture.js';
+import type { Answer } from './test-client.fixture.js';
 
 const workloads = '/apis/berth.dev/v1/namespaces/default/workloads';
 const json = { 'content-type': 'application/json' };

@@ -30,19 +30,36 @@ export interface Running {
 const adminCertificateMs = 365 * 24 * 3_600_000;
 const renewalLookMs = 3_600_000;
 
-/** Everything in one process, on an embedded store in one directory. */
-export async function up({ dir, port, version, historyMs, env, onDefect }: UpOptions): Promise<Running> {
+/** Everything in one process, on an embedded store in one directory. What was opened is closed again, also when the rest fails. */
+export async function up(options: UpOptions): Promise<Running> {
+  const opened: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closeOne of opened.splice(0).toReversed()) await closeOne();
+  };
+  try {
+    return { ...(await open(options, opened)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function open(
+  { dir, port, version, historyMs, env, onDefect }: UpOptions,
+  opened: (() => Promise<void>)[],
+): Promise<Omit<Running, 'close'>> {
   const store = await LmdbStore.open({ dir: join(dir, 'store'), env });
+  opened.push(() => store.close());
   const controlPlane = await openControlPlane(store, env, historyMs);
+  opened.push(() => controlPlane.close());
   const certificates = await CertificateStore.open({ dir, env, hosts: [] });
   const tokens = new Tokens({ env, records: new CellRecords<TokenRecord>(store, 'tokens') });
   const audit = new AuditLog({ env, dir: join(dir, 'audit') });
+  opened.push(() => audit.close());
   const api = new Api({ ...controlPlane, env, kinds, version, openapi: openApiDocuments(kinds, version) });
-  const server = await HttpServer.start(
-    { api, env, certificates, tokens, audit, onDefect },
-    '127.0.0.1',
-    port,
-  );
+  const parts = { api, env, certificates, tokens, audit, onDefect };
+  const server = await HttpServer.start(parts, '127.0.0.1', port);
+  opened.push(() => server.close());
 
   const url = `https://127.0.0.1:${server.port}`;
   const admin = await certificates.authority.issueClient({ kind: 'admin' }, adminCertificateMs);
@@ -55,18 +72,11 @@ export async function up({ dir, port, version, historyMs, env, onDefect }: UpOpt
   });
   const stop = new AbortController();
   const renewing = renewNowAndThen(certificates, env, stop.signal, onDefect);
-  return {
-    url,
-    kubeconfig,
-    close: async () => {
-      stop.abort();
-      await server.close();
-      await renewing;
-      await controlPlane.close();
-      await audit.close();
-      await store.close();
-    },
-  };
+  opened.push(() => {
+    stop.abort();
+    return renewing;
+  });
+  return { url, kubeconfig };
 }
 
 async function renewNowAndThen(

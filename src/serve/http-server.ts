@@ -29,11 +29,17 @@ const watchesMax = 10_000;
 const unsentBytesMax = 4 * 1024 * 1024;
 const unsentWaitMs = 30_000;
 
+const clientGone = new Error('the client has gone');
+
 const readVerbs: readonly string[] = ['get', 'list', 'watch'];
 
 /** The API over HTTPS. Everything about HTTP is here, and nothing else. */
 export class HttpServer {
   readonly #stop = new AbortController();
+  readonly #certificates = new WeakMap<
+    TLSSocket,
+    { readonly certificate: ReturnType<typeof clientCertificateOf> }
+  >();
   readonly #app: FastifyInstance;
   #inFlight = 0;
   #watches = 0;
@@ -101,14 +107,12 @@ export class HttpServer {
         }),
       );
     }
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
     this.#inFlight += 1;
     let routed: Routed | undefined;
     let identity: Identity | undefined;
     try {
       identity = await this.#identityOf(request);
-      const apiRequest = toApiRequest(request, identity, AbortSignal.any([gone.signal, this.#stop.signal]));
+      const apiRequest = toApiRequest(request, identity, this.#signalFor(request, reply));
       routed = this.parts.api.route(apiRequest);
       const response = await this.parts.api.handle(apiRequest, routed);
       this.#audit(request, routed, identity, response);
@@ -123,11 +127,27 @@ export class HttpServer {
     }
   }
 
+  /** Only what may wait needs to know that its client has gone; a signal costs more than a short answer does. */
+  #signalFor(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+    if (!request.url.includes('watch=') && !request.url.includes('resourceVersion='))
+      return this.#stop.signal;
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort(clientGone));
+    return AbortSignal.any([gone.signal, this.#stop.signal]);
+  }
+
   async #identityOf(request: FastifyRequest): Promise<Identity> {
     const { env, tokens } = this.parts;
+    const socket = request.raw.socket as TLSSocket;
+    // A connection keeps its certificate, and reading it is slow. Whether it has expired is asked each time.
+    let known = this.#certificates.get(socket);
+    if (known === undefined) {
+      known = { certificate: clientCertificateOf(socket) };
+      this.#certificates.set(socket, known);
+    }
     const authentication = await authenticate(
       { env, tokens },
-      { headers: request.headers, certificate: clientCertificateOf(request.raw.socket as TLSSocket) },
+      { headers: request.headers, certificate: known.certificate },
     );
     if (authentication.kind === 'identity') return authentication.identity;
     throw new BerthError(

@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fixturePath, type Ran, run } from '../../testing/run-process.js';
+import { scratchDirectory } from '../../testing/scratch.js';
+import { SeededRandom } from '../env/random.js';
+import { testClient } from './test-client.fixture.js';
+
+const program = fixturePath(import.meta.url, '../cli/berth.js');
+const workloads = '/apis/berth.dev/v1/namespaces/default/workloads';
+const workload = (name: string): string =>
+  JSON.stringify({
+    apiVersion: 'berth.dev/v1',
+    kind: 'Workload',
+    metadata: { name },
+    spec: { type: 'Service', replicas: 1, template: { run: { process: { command: ['x'] } } } },
+  });
+
+describe('berth up', () => {
+  let scratch: ReturnType<typeof scratchDirectory>;
+  let children: ChildProcess[];
+  beforeEach(() => {
+    scratch = scratchDirectory('up');
+    children = [];
+  });
+  afterEach(() => {
+    for (const child of children) child.kill('SIGKILL');
+    scratch.remove();
+  });
+  const dir = (): string => join(scratch.path, 'data');
+
+  /** Starts it in a process of its own and waits for its ready line. */
+  const start = async (): Promise<{ child: ChildProcess; said: string; ended: Promise<number | string> }> => {
+    const child = spawn(process.execPath, [program, 'up', '--dir', dir(), '--port', '0'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    children.push(child);
+    let said = '';
+    let complained = '';
+    child.stderr.on('data', (chunk: Buffer) => (complained += chunk.toString()));
+    const ended = new Promise<number | string>((resolve) =>
+      child.once('close', (code, signal) => resolve(code ?? signal ?? '')),
+    );
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.includes('\n')) resolve();
+      });
+      void ended.then((code) => reject(new Error(`ended with ${code}: ${complained}`)));
+    });
+    return { child, said, ended };
+  };
+
+  it('says once that it is ready, keeps its kubeconfig to its owner, and stops cleanly when told to', async () => {
+    const { child, said, ended } = await start();
+    expect(said).toMatch(/^ready https:\/\/127\.0\.0\.1:\d+ \(kubeconfig: .*kubeconfig\)\n$/);
+    expect(statSync(join(dir(), 'kubeconfig')).mode & 0o777).toBe(0o600);
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+
+  it('finds all that was acknowledged when it is started again after a kill, ten times', async () => {
+    const random = new SeededRandom(process.env['SEED'] ?? String(Date.now()));
+    const acknowledged = new Map<string, string>();
+    for (let round = 0; round < 10; round++) {
+      const { child, ended } = await start();
+      const client = testClient(join(dir(), 'kubeconfig'));
+      const list = JSON.parse((await client.send('GET', workloads)).text) as {
+        items: { metadata: { name: string; uid: string; resourceVersion: string } }[];
+      };
+      const found = new Map(list.items.map(({ metadata }) => [metadata.name, metadata.uid]));
+      for (const [name, uid] of acknowledged) expect(found.get(name), `round ${round}: ${name}`).toBe(uid);
+      let running = true;
+      const writers = Array.from({ length: 8 }, async (_, writer) => {
+        for (let number = 0; running; number++) {
+          const name = `r${round}-w${writer}-${number}`;
+          const headers = { 'content-type': 'application/json' };
+          const answer = await client
+            .send('POST', workloads, { headers, body: workload(name) })
+            .catch(() => undefined);
+          if (answer === undefined) return;
+          expect(answer.status).toBe(201);
+          acknowledged.set(name, (JSON.parse(answer.text) as { metadata: { uid: string } }).metadata.uid);
+        }
+      });
+      await new Promise((resolve) => setTimeout(resolve, 100 + random.integer(300)));
+      child.kill('SIGKILL');
+      running = false;
+      await ended;
+      await Promise.all(writers);
+      client.close();
+    }
+    expect(acknowledged.size).toBeGreaterThan(100);
+  }, 90_000);
+
+  it('says in one line why it cannot start', async () => {
+    const up = (...words: string[]): Promise<Ran> => run(process.execPath, [program, 'up', ...words]);
+    const { child, said } = await start();
+    const second = await up('--dir', dir(), '--port', '0');
+    expect(second).toMatchObject({ status: 1, stdout: '' });
+    expect(second.stderr).toMatch(
+      new RegExp(`^error: .* in use by process ${child.pid}; one process per directory\\n$`),
+    );
+    const port = /:(\d+) /.exec(said)?.[1] ?? '';
+    const taken = await up('--dir', join(scratch.path, 'other'), '--port', port);
+    expect(taken.status).toBe(1);
+    expect(taken.stderr).toMatch(/^error: .*address already in use.*\n$/);
+    expect((await up('--port', 'many')).status).toBe(64);
+    expect((await up('--history', 'long')).stderr).toContain('"long" is not a duration');
+  });
+});
