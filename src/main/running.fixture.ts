@@ -22,14 +22,15 @@ export async function startServer(): Promise<TestServer> {
     env: realEnv(),
     onDefect: (error) => defects.push(error),
   });
-  const { close: closeClient, ...requests } = testClient(running.kubeconfig);
+  const client = testClient(running.kubeconfig);
   return {
     ...running,
     dir: scratch.path,
     defects,
-    ...requests,
+    send: (...words) => client.send(...words),
+    sendAnonymously: (...words) => client.sendAnonymously(...words),
     dispose: async () => {
-      closeClient();
+      client.close();
       await running.close();
       scratch.remove();
     },
