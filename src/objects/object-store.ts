@@ -1,16 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject, ObjectMeta } from '../model/object.js';
-import { asRevision, type Guard, type Revision, type Store, type Write } from '../store/contract.js';
 import type { Admission, FieldValidation } from './admission.js';
 import { applyConfiguration } from './apply/apply.js';
 import { describeConflicts } from './apply/describe-conflicts.js';
 import { trackUpdate } from './apply/track-update.js';
-import { takeApart } from './assemble.js';
-import type { Codec } from './codec.js';
-import { type ObjectKey, storeKey } from './keys.js';
+import type { ObjectKey } from './keys.js';
 import {
   checkIdentity,
   generatedName,
@@ -19,8 +15,13 @@ import {
   timestamp,
   updatedMetadata,
 } from './metadata.js';
-import type { CachedObject, ObjectCache } from './object-cache.js';
-import { alreadyExists, conflict, notFound, unknownOutcome } from './object-errors.js';
+import { alreadyExists, conflict, notFound } from './object-errors.js';
+import {
+  attemptsMax,
+  ObjectTransactions,
+  type ObjectTransactionParts,
+  type WritePart,
+} from './object-transactions.js';
 
 export interface WriteOptions {
   /** Whose change it is, for the managed fields of kinds that users write. */
@@ -51,18 +52,11 @@ export interface DeleteOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** Which part of an object a write is about. The other parts stay as they are, whatever the client sent. */
-export type WritePart = 'spec' | 'status';
-
 /** Finalizers of the collector: while one is there, the object waits for what depends on it. */
 export const foregroundFinalizer = 'foregroundDeletion';
 export const orphanFinalizer = 'orphan';
 /** On every tenant, until nothing is left in it. */
 export const contentsFinalizer = 'berth.dev/contents';
-
-// A write that was decided on what the cache shows is tried again with what has changed since. Somebody else
-// must have written each time, so this many failures mean real contention.
-const attemptsMax = 10;
 
 const schemaOf = (kind: KindDefinition): unknown => ({ type: 'object', properties: kind.fields });
 
@@ -71,18 +65,11 @@ const schemaOf = (kind: KindDefinition): unknown => ({ type: 'object', propertie
  * its keys, so that a stale cache can cost a retry and never a lost update.
  */
 export class ObjectStore {
-  constructor(
-    private readonly parts: {
-      readonly store: Store;
-      readonly cache: ObjectCache;
-      readonly codec: Codec;
-      readonly env: Env;
-      readonly admission: Admission;
-      readonly base: number;
-      /** The kind whose objects are the namespaces of all tenant-scoped objects. */
-      readonly tenantKind: KindDefinition;
-    },
-  ) {}
+  readonly #transactions: ObjectTransactions;
+
+  constructor(private readonly parts: ObjectTransactionParts & { readonly admission: Admission }) {
+    this.#transactions = new ObjectTransactions(parts);
+  }
 
   get(kind: KindDefinition, key: ObjectKey): BerthObject {
     const cached = this.parts.cache.get(key);
@@ -120,9 +107,9 @@ export class ObjectStore {
       );
       const key = { kind: kind.kind, namespace, name };
       if (this.parts.cache.get(key) === undefined) {
-        const tenantGuards = await this.#tenantGuards(kind, namespace);
+        const tenantGuards = this.#transactions.tenantGuards(kind, namespace);
         if (options.dryRun) return { object, warnings };
-        const created = await this.#insert(kind, key, object, tenantGuards);
+        const created = await this.#transactions.insert(kind, key, object, tenantGuards);
         if (created !== undefined) return { object: created, warnings };
       }
       // A generated name that is taken is our bad luck, not the client's mistake.
@@ -246,8 +233,8 @@ export class ObjectStore {
       const isLastFinalizerGone =
         live.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers?.length ?? 0) === 0;
       const outcome = isLastFinalizerGone
-        ? await this.#remove(kind, cached)
-        : await this.#replace(kind, cached, object, part);
+        ? await this.#transactions.remove(kind, cached)
+        : await this.#transactions.replace(kind, cached, object, part);
       if (outcome !== undefined) return { object: outcome, warnings };
     }
     throw conflict(kind, key.name, `${attemptsMax} attempts met a change by somebody else; try again later`);
@@ -278,8 +265,8 @@ export class ObjectStore {
       if (!isGone && isDeepStrictEqual(marked.metadata, live.metadata))
         return { object: live, isGone: false };
       const outcome = isGone
-        ? await this.#remove(kind, cached)
-        : await this.#replace(kind, cached, marked, 'spec');
+        ? await this.#transactions.remove(kind, cached)
+        : await this.#transactions.replace(kind, cached, marked, 'spec');
       if (outcome !== undefined) return { object: outcome, isGone };
     }
     throw conflict(kind, key.name, `${attemptsMax} attempts met a change by somebody else; try again later`);
@@ -356,130 +343,5 @@ export class ObjectStore {
     if (propagation === 'Foreground') return [...kept, foregroundFinalizer];
     if (propagation === 'Orphan') return [...kept, orphanFinalizer];
     return kept;
-  }
-
-  // ---- the transactions ----------------------------------------------------------------------------------
-
-  /** A tenant that is not there, or is going, cannot own anything new: checked inside the transaction. */
-  async #tenantGuards(kind: KindDefinition, namespace: string | undefined): Promise<readonly Guard[]> {
-    if (kind.scope === 'Cluster' || namespace === undefined) return [];
-    const tenantKey = { kind: this.parts.tenantKind.kind, namespace: undefined, name: namespace };
-    const tenant = this.parts.cache.get(tenantKey);
-    if (tenant === undefined) {
-      throw new BerthError(
-        'NotFound',
-        `namespaces ${JSON.stringify(namespace)} not found: there is no tenant of that name`,
-        {
-          details: { kind: 'namespaces', name: namespace },
-        },
-      );
-    }
-    if (tenant.object.metadata.deletionTimestamp !== undefined) {
-      throw new BerthError(
-        'Forbidden',
-        `tenant ${JSON.stringify(namespace)} is being deleted: nothing can be created in it`,
-      );
-    }
-    return [{ kind: 'unchanged', key: storeKey('o', tenantKey), modRevision: tenant.specRevision }];
-  }
-
-  /** Writes a new object; undefined if its name is taken. */
-  async #insert(
-    kind: KindDefinition,
-    key: ObjectKey,
-    object: BerthObject,
-    tenantGuards: readonly Guard[],
-  ): Promise<BerthObject | undefined> {
-    let guards = tenantGuards;
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const { stored } = takeApart(object);
-      const own = [storeKey('o', key), storeKey('s', key)];
-      const outcome = await this.parts.store.transact({
-        guards: [...own.map((absent): Guard => ({ kind: 'absent', key: absent })), ...guards],
-        writes: [{ kind: 'put', key: storeKey('o', key), value: this.parts.codec.encode(stored) }],
-      });
-      switch (outcome.kind) {
-        case 'Committed':
-          return this.#written(object, outcome.revision);
-        case 'UnknownOutcome':
-          throw unknownOutcome(kind, key.name, outcome.cause);
-        case 'GuardFailed':
-          await this.parts.cache.notOlderThan(this.#newestOf(outcome.failed.map((failed) => failed.current)));
-          if (outcome.failed.some(({ guard }) => own.includes(guard.key))) return undefined;
-          guards = await this.#tenantGuards(kind, key.namespace);
-      }
-    }
-    throw conflict(kind, key.name, `its tenant changed ${attemptsMax} times meanwhile; try again later`);
-  }
-
-  /** Writes a changed object; undefined if it has changed since it was read. */
-  async #replace(
-    kind: KindDefinition,
-    cached: CachedObject,
-    object: BerthObject,
-    part: WritePart,
-  ): Promise<BerthObject | undefined> {
-    const { stored, status } = takeApart(object);
-    const write: Write =
-      part === 'status'
-        ? {
-            kind: 'put',
-            key: storeKey('s', cached.key),
-            value: this.parts.codec.encode(status ?? { status: {} }),
-          }
-        : { kind: 'put', key: storeKey('o', cached.key), value: this.parts.codec.encode(stored) };
-    const revision = await this.#transact(kind, cached, [write]);
-    return revision === undefined ? undefined : this.#written(object, revision);
-  }
-
-  async #remove(kind: KindDefinition, cached: CachedObject): Promise<BerthObject | undefined> {
-    const keys = [storeKey('o', cached.key), storeKey('s', cached.key)];
-    const revision = await this.#transact(
-      kind,
-      cached,
-      keys.map((key): Write => ({ kind: 'delete', key })),
-    );
-    return revision === undefined ? undefined : this.#written(cached.object, revision);
-  }
-
-  async #transact(
-    kind: KindDefinition,
-    cached: CachedObject,
-    writes: readonly Write[],
-  ): Promise<Revision | undefined> {
-    const statusKey = storeKey('s', cached.key);
-    const guards: Guard[] = [
-      { kind: 'unchanged', key: storeKey('o', cached.key), modRevision: cached.specRevision },
-      cached.statusRevision === undefined
-        ? { kind: 'absent', key: statusKey }
-        : { kind: 'unchanged', key: statusKey, modRevision: cached.statusRevision },
-    ];
-    const outcome = await this.parts.store.transact({ guards, writes });
-    switch (outcome.kind) {
-      case 'Committed':
-        return outcome.revision;
-      case 'UnknownOutcome':
-        throw unknownOutcome(kind, cached.key.name, outcome.cause);
-      case 'GuardFailed': {
-        const currents = outcome.failed.map((failed) => failed.current);
-        // A deletion leaves no revision to wait for: look again a moment later.
-        if (currents.includes(undefined)) await this.parts.env.sleep(1);
-        await this.parts.cache.notOlderThan(this.#newestOf(currents));
-        return undefined;
-      }
-    }
-  }
-
-  #newestOf(entries: readonly ({ readonly modRevision: Revision } | undefined)[]): Revision {
-    return asRevision(Math.max(0, ...entries.map((entry) => entry?.modRevision ?? 0)));
-  }
-
-  /** Answers with the object as written, once the cache shows it: whoever reads next sees it. */
-  async #written(object: BerthObject, revision: Revision): Promise<BerthObject> {
-    await this.parts.cache.notOlderThan(revision);
-    return {
-      ...object,
-      metadata: { ...object.metadata, resourceVersion: String(this.parts.base + revision) },
-    };
   }
 }

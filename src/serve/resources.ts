@@ -1,16 +1,16 @@
 import type { Env } from '../env/env.js';
-import { wallMs } from '../env/instant.js';
 import { BerthError, isBerthError } from '../model/errors.js';
-import type { KindDefinition } from '../model/kind.js';
+import { apiVersionOf, type KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
 import type { ObjectKey } from '../objects/keys.js';
 import type { ObjectCache } from '../objects/object-cache.js';
-import type { ObjectList, ObjectLister } from '../objects/object-list.js';
-import type { ObjectStore, WriteOptions, Written } from '../objects/object-store.js';
+import type { ObjectLister } from '../objects/object-list.js';
+import type { ObjectStore, WriteOptions } from '../objects/object-store.js';
 import { patched } from '../objects/patch.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { namespaceOf } from './namespace-view.js';
 import { negotiate, type Wanted } from './negotiate.js';
+import { ResourceAnswers } from './resource-answers.js';
 import { bodyTypeOf, readBody } from './read-body.js';
 import {
   fieldManagerOf,
@@ -24,7 +24,6 @@ import {
 import type { ResourcePath } from './resource-path.js';
 import { scaled, scaleOf } from './scale.js';
 import { successStatus } from './status.js';
-import { type IncludeObject, tableOf } from './table.js';
 import { watchLines } from './watch-lines.js';
 
 export interface ResourceParts {
@@ -47,6 +46,7 @@ export class Resources {
   // The kind whose objects are stored: a Namespace is a view of a Tenant.
   readonly #source: KindDefinition;
   readonly #view: (object: BerthObject) => BerthObject;
+  readonly #answers: ResourceAnswers;
 
   constructor(
     private readonly parts: ResourceParts,
@@ -55,6 +55,7 @@ export class Resources {
     const isNamespace = kind.group === '' && kind.kind === 'Namespace';
     this.#source = isNamespace ? parts.tenantKind : kind;
     this.#view = isNamespace ? namespaceOf : (object) => object;
+    this.#answers = new ResourceAnswers(parts.env, kind, this.#view);
   }
 
   async get(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
@@ -62,7 +63,7 @@ export class Resources {
     await this.#waitForVersion(request);
     const object = this.#view(this.parts.objects.get(this.#source, this.#key(path)));
     if (path.subresource === 'scale') return valueResponse(200, scaleOf(this.kind, object), wanted.encoding);
-    return this.#answer(200, object, wanted, request);
+    return this.#answers.one(200, object, wanted, request);
   }
 
   async list(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
@@ -78,7 +79,7 @@ export class Resources {
       ...(limit === undefined || limit === 0 ? {} : { limit }),
       ...(continueToken === null || continueToken === '' ? {} : { continueToken }),
     });
-    return this.#answerList(list, wanted, request);
+    return this.#answers.list(list, wanted, request);
   }
 
   async watch(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
@@ -105,11 +106,11 @@ export class Resources {
         { cache, env },
         {
           source: this.#source,
-          apiVersion: wanted.as === 'Table' ? 'meta.k8s.io/v1' : this.#apiVersion(),
+          apiVersion: wanted.as === 'Table' ? 'meta.k8s.io/v1' : apiVersionOf(this.kind),
           shownKind: wanted.as === 'Table' ? 'Table' : this.kind.kind,
           namespace: path.namespace,
           matches: isSeen,
-          render: this.#eventRenderer(wanted, request),
+          render: this.#answers.eventRenderer(wanted, request),
           after,
           initial,
           initialIsBookmarked: sendsInitial && isTrue(query, 'allowWatchBookmarks'),
@@ -133,7 +134,7 @@ export class Resources {
       object,
       this.#writeOptions(request),
     );
-    return this.#answerWritten(201, written, wanted, request);
+    return this.#answers.written(201, written, wanted, request);
   }
 
   async update(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
@@ -159,7 +160,7 @@ export class Resources {
       part,
       options,
     );
-    return this.#answerWritten(200, written, wanted, request);
+    return this.#answers.written(200, written, wanted, request);
   }
 
   async patch(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
@@ -184,7 +185,7 @@ export class Resources {
     };
     const part = path.subresource === 'status' ? 'status' : 'spec';
     const written = await this.parts.objects.modify(this.kind, key, part, change, options);
-    return this.#answerWritten(200, written, wanted, request);
+    return this.#answers.written(200, written, wanted, request);
   }
 
   async delete(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
@@ -214,7 +215,7 @@ export class Resources {
         if (!isBerthError(error, 'NotFound')) throw error;
       }
     }
-    return this.#answerList(list, negotiate(request.accept), request);
+    return this.#answers.list(list, negotiate(request.accept), request);
   }
 
   // ---- reading requests ----------------------------------------------------------------------------------
@@ -223,17 +224,13 @@ export class Resources {
     return { kind: this.#source.kind, namespace: path.namespace, name: path.name ?? '' };
   }
 
-  #apiVersion(): string {
-    return this.kind.group === '' ? 'v1' : `${this.kind.group}/${this.kind.version}`;
-  }
-
   /** The body as an object of this kind and this place; what it says of itself must agree with the path. */
   #objectIn(body: unknown, path: ResourcePath): BerthObject {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw new BerthError('BadRequest', `the body is not an object of kind ${this.kind.kind}`);
     }
     const {
-      apiVersion = this.#apiVersion(),
+      apiVersion = apiVersionOf(this.kind),
       kind = this.kind.kind,
       metadata = {},
       ...rest
@@ -246,7 +243,7 @@ export class Resources {
         );
       }
     };
-    agree('apiVersion', apiVersion, this.#apiVersion());
+    agree('apiVersion', apiVersion, apiVersionOf(this.kind));
     agree('kind', kind, this.kind.kind);
     if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
       throw new BerthError('BadRequest', 'metadata is not an object');
@@ -255,7 +252,7 @@ export class Resources {
     agree('metadata.namespace', meta['namespace'], path.namespace);
     agree('metadata.name', meta['name'], path.name);
     return {
-      apiVersion: this.#apiVersion(),
+      apiVersion: apiVersionOf(this.kind),
       kind: this.kind.kind,
       metadata: {
         ...meta,
@@ -329,102 +326,6 @@ export class Resources {
     return objects;
   }
 
-  // ---- answers -------------------------------------------------------------------------------------------
-
-  #answerWritten(
-    status: number,
-    { object, warnings }: Written,
-    wanted: Wanted,
-    request: ApiRequest,
-  ): ApiResponse {
-    const answer = this.#answer(status, object, wanted, request);
-    return answer.kind === 'value' ? { ...answer, warnings } : answer;
-  }
-
-  #answer(status: number, object: BerthObject, wanted: Wanted, request: ApiRequest): ApiResponse {
-    switch (wanted.as) {
-      case 'Object':
-        return valueResponse(status, object, wanted.encoding);
-      case 'Table': {
-        const metadata = { resourceVersion: object.metadata.resourceVersion };
-        return valueResponse(status, this.#table([object], request, metadata), wanted.encoding);
-      }
-      case 'PartialObjectMetadata':
-      case 'PartialObjectMetadataList':
-        return valueResponse(status, partial(object), wanted.encoding);
-    }
-  }
-
-  #answerList(list: ObjectList, wanted: Wanted, request: ApiRequest): ApiResponse {
-    const items = this.kind === this.#source ? list.items : list.items.map(this.#view);
-    const metadata = {
-      resourceVersion: String(list.version),
-      ...(list.continueToken === undefined ? {} : { continue: list.continueToken }),
-      ...(list.remaining === undefined ? {} : { remainingItemCount: list.remaining }),
-    };
-    switch (wanted.as) {
-      case 'Table':
-        return valueResponse(200, this.#table(items, request, metadata), wanted.encoding);
-      case 'PartialObjectMetadata':
-      case 'PartialObjectMetadataList':
-        return valueResponse(
-          200,
-          {
-            kind: 'PartialObjectMetadataList',
-            apiVersion: 'meta.k8s.io/v1',
-            metadata,
-            items: items.map(partial),
-          },
-          wanted.encoding,
-        );
-      case 'Object':
-        return valueResponse(
-          200,
-          { kind: `${this.kind.kind}List`, apiVersion: this.#apiVersion(), metadata, items },
-          wanted.encoding,
-        );
-    }
-  }
-
-  #eventRenderer(wanted: Wanted, request: ApiRequest): (object: BerthObject) => unknown {
-    if (wanted.as === 'Object') return this.#view;
-    if (wanted.as !== 'Table') return (object) => partial(this.#view(object));
-    let isFirst = true;
-    return (object) => {
-      // The columns are told once, at the start of the stream.
-      const table = this.#table(
-        [this.#view(object)],
-        request,
-        { resourceVersion: object.metadata.resourceVersion },
-        isFirst,
-      );
-      isFirst = false;
-      return table;
-    };
-  }
-
-  #table(
-    objects: readonly BerthObject[],
-    { query }: ApiRequest,
-    metadata: Record<string, unknown>,
-    withColumns = true,
-  ): object {
-    const include = query.get('includeObject') ?? 'Metadata';
-    if (include !== 'None' && include !== 'Metadata' && include !== 'Object') {
-      throw new BerthError(
-        'BadRequest',
-        `query parameter includeObject=${JSON.stringify(include)}: allowed: None, Metadata, Object`,
-      );
-    }
-    const nowMs = wallMs(this.parts.env.clock.wall());
-    return tableOf(this.kind, objects, {
-      include: include satisfies IncludeObject,
-      nowMs,
-      metadata,
-      withColumns,
-    });
-  }
-
   async #apply(request: ApiRequest, path: ResourcePath, body: unknown, wanted: Wanted): Promise<ApiResponse> {
     if (!this.kind.isApplied) {
       throw new BerthError(
@@ -452,12 +353,6 @@ export class Resources {
         force: isTrue(request.query, 'force'),
       },
     );
-    return this.#answerWritten(isNew ? 201 : 200, written, wanted, request);
+    return this.#answers.written(isNew ? 201 : 200, written, wanted, request);
   }
 }
-
-const partial = (object: BerthObject): object => ({
-  kind: 'PartialObjectMetadata',
-  apiVersion: 'meta.k8s.io/v1',
-  metadata: object.metadata,
-});
