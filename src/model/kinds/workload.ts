@@ -78,7 +78,12 @@ export const workload = defineKind({
   scale: { specReplicas: '.spec.replicas', statusReplicas: '.status.replicas', selector: '.status.selector' },
   columns: [
     column('Type', 'string', '.spec.type', 'Service, Batch or Daemon.'),
-    column('Desired', 'integer', '.status.desired', 'How many replicas should be there.'),
+    column(
+      'Desired',
+      'integer',
+      '.spec.replicas',
+      'How many replicas should be there; a Daemon has one per node.',
+    ),
     column('Ready', 'integer', '.status.readyReplicas', 'How many replicas are ready.'),
     column('Serving', 'integer', '.status.servingReplicas', 'How many replicas take traffic.', 1),
     column('Updated', 'integer', '.status.updatedReplicas', 'How many are of the newest revision.', 1),
