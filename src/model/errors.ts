@@ -134,6 +134,16 @@ export const errorTable = {
     callerMay: 'never',
     meaning: 'this handle on the store was closed',
   },
+  ServerUnreachable: {
+    httpStatus: 503,
+    callerMay: 'backoff',
+    meaning: 'no connection to the server could be made, or a read was cut off; nothing was changed',
+  },
+  InvalidKubeconfig: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'the kubeconfig is missing, cannot be read, or lacks a field that is needed to connect',
+  },
   InvalidQuantity: {
     httpStatus: 400,
     callerMay: 'never',

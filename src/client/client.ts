@@ -1,0 +1,335 @@
+import type { Env } from '../env/env.js';
+import { realEnv } from '../env/real.js';
+import { BerthError, isBerthError } from '../model/errors.js';
+import type { BerthObject } from '../model/object.js';
+import { type KindPath, pathOf } from './kind-path.js';
+import { readKubeconfig, type ServerAccess } from './kubeconfig.js';
+import { type FollowEvent, listThenWatch, type WatchEvent, type WholeList } from './list-then-watch.js';
+import { retry, RetryBudget, type RetryPolicy, valueOf } from './retry-policy.js';
+import { errorOfAnswer } from './status-error.js';
+import { Transport, type TransportRequest } from './transport.js';
+
+export { BerthError, isBerthError } from '../model/errors.js';
+export type { BerthObject } from '../model/object.js';
+export type { KindPath } from './kind-path.js';
+export type { Change } from './known-objects.js';
+export { kubeconfigPath, readKubeconfig, type ServerAccess } from './kubeconfig.js';
+export type { FollowEvent, WatchEvent, WholeList } from './list-then-watch.js';
+export { type Attempt, RetryBudget, type RetryPolicy } from './retry-policy.js';
+
+export interface ClientOptions {
+  readonly access: ServerAccess;
+  readonly env?: Env;
+  /** How long one request may take. A write that takes longer has an unknown outcome. */
+  readonly timeoutMs?: number;
+  /** How long one watch connection is kept before it is made anew. */
+  readonly watchMs?: number;
+  /** For reads and for following a kind; writes are never tried again. */
+  readonly retries?: Partial<RetryPolicy>;
+  /** What the server warns of, such as fields it does not know. */
+  readonly onWarning?: (text: string) => void;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Selection extends CallOptions {
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ListOptions extends Selection {
+  /** How many objects are asked for at a time. */
+  readonly pageSize?: number;
+  /** The list shows this version or a later one. */
+  readonly notOlderThan?: number;
+}
+
+export interface WriteOptions extends CallOptions {
+  readonly fieldManager?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined;
+  readonly subresource?: 'status' | 'scale' | undefined;
+}
+
+export type Patch =
+  | { readonly type: 'merge'; readonly body: unknown }
+  | { readonly type: 'json'; readonly body: readonly unknown[] }
+  /** Server-side apply: the manager owns what the body says. */
+  | {
+      readonly type: 'apply';
+      readonly body: unknown;
+      readonly fieldManager: string;
+      readonly force?: boolean;
+    };
+
+export interface DeleteOptions extends CallOptions {
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What is left of a deleted object: nothing, or the object that waits for its finalizers. */
+export type Deleted<T extends BerthObject = BerthObject> =
+  | { readonly isGone: true }
+  | { readonly isGone: false; readonly object: T };
+
+/** An object as it is sent: the server fills in what is left out. */
+export type Draft = Readonly<Record<string, unknown>>;
+
+const patchTypes = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+const pageSizeUsual = 500;
+// A list whose later pages have expired begins anew this often before the caller hears of it.
+const listRestartsMax = 3;
+// How long after its agreed end a watch is taken for dead.
+const watchGraceMs = 10_000;
+
+/** Talks to one server. Reads are retried by the policy; a write is sent once, and its error says what is known of it. */
+export class BerthClient {
+  readonly #env: Env;
+  readonly #transport: Transport;
+  readonly #timeoutMs: number;
+  readonly #watchMs: number;
+  readonly #policy: RetryPolicy;
+  /** The namespace of the context, for callers that have none of their own. */
+  readonly namespace: string;
+
+  constructor(options: ClientOptions) {
+    this.#env = options.env ?? realEnv();
+    this.#transport = new Transport({
+      access: options.access,
+      env: this.#env,
+      onWarning: options.onWarning,
+    });
+    this.#timeoutMs = options.timeoutMs ?? 30_000;
+    this.#watchMs = options.watchMs ?? 300_000;
+    this.#policy = {
+      attemptsMax: 5,
+      deadlineMs: 30_000,
+      backoffMsMin: 100,
+      backoffMsMax: 10_000,
+      budget: new RetryBudget(100),
+      ...options.retries,
+    };
+    this.namespace = options.access.namespace;
+  }
+
+  /** A client for the server of a kubeconfig: the one given, or that of $BERTH_CONFIG or $KUBECONFIG. */
+  static fromKubeconfig(path?: string, options: Omit<ClientOptions, 'access'> = {}): BerthClient {
+    return new BerthClient({ ...options, access: readKubeconfig({ path }) });
+  }
+
+  /** Ends all connections. Writes under way have an unknown outcome. */
+  close(): void {
+    this.#transport.close();
+  }
+
+  async get<T extends BerthObject = BerthObject>(
+    kind: KindPath,
+    name: string,
+    options: CallOptions = {},
+  ): Promise<T> {
+    return (await this.read(pathOf(kind, name), options)) as T;
+  }
+
+  /** Any document of the server: discovery, OpenAPI, its version. */
+  read(path: string, options: CallOptions & { readonly query?: URLSearchParams } = {}): Promise<unknown> {
+    return this.#read(path, options.query ?? new URLSearchParams(), options.signal);
+  }
+
+  /** All objects, at one version, read page by page. */
+  async list<T extends BerthObject = BerthObject>(
+    kind: KindPath,
+    options: ListOptions = {},
+  ): Promise<WholeList<T>> {
+    for (let restarts = 0; ; restarts += 1) {
+      try {
+        return await this.#listOnce<T>(kind, options);
+      } catch (error) {
+        // Pages are read at the version of the first. Once that is too old to be read, half a list is none.
+        if (!isBerthError(error, 'Expired') || restarts >= listRestartsMax) throw error;
+      }
+    }
+  }
+
+  async create<T extends BerthObject = BerthObject>(
+    kind: KindPath,
+    object: Draft,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return (await this.#write('POST', pathOf(kind), object, options)) as T;
+  }
+
+  /** Replaces an object. With its resourceVersion in it, only if nobody has changed it since. */
+  async update<T extends BerthObject = BerthObject>(
+    kind: KindPath,
+    name: string,
+    object: Draft,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return (await this.#write('PUT', pathOf(kind, name, options.subresource), object, options)) as T;
+  }
+
+  async patch<T extends BerthObject = BerthObject>(
+    kind: KindPath,
+    name: string,
+    patch: Patch,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const isApply = patch.type === 'apply';
+    const query = new URLSearchParams(isApply && patch.force === true ? { force: 'true' } : {});
+    const asked = isApply ? { ...options, fieldManager: patch.fieldManager } : options;
+    const path = pathOf(kind, name, options.subresource);
+    return (await this.#write('PATCH', path, patch.body, asked, patchTypes[patch.type], query)) as T;
+  }
+
+  async delete<T extends BerthObject = BerthObject>(
+    kind: KindPath,
+    name: string,
+    { propagation, preconditions, ...options }: DeleteOptions = {},
+  ): Promise<Deleted<T>> {
+    const body = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
+      ...(preconditions === undefined ? {} : { preconditions }),
+    };
+    const answer = (await this.#write('DELETE', pathOf(kind, name), body, options)) as T;
+    return answer.kind === 'Status' ? { isGone: true } : { isGone: false, object: answer };
+  }
+
+  /** One watch connection: changes after a version, until the server ends it. A cut connection is an error. */
+  async *watch<T extends BerthObject = BerthObject>(
+    kind: KindPath,
+    options: Selection & { readonly after: number },
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    const query = selecting(options);
+    query.set('watch', 'true');
+    query.set('allowWatchBookmarks', 'true');
+    query.set('resourceVersion', String(options.after));
+    query.set('timeoutSeconds', String(Math.ceil(this.#watchMs / 1000)));
+    const lines = this.#transport.lines({
+      method: 'GET',
+      path: pathOf(kind),
+      query,
+      beginMs: this.#timeoutMs,
+      timeoutMs: this.#watchMs + watchGraceMs,
+      signal: options.signal,
+    });
+    for await (const line of lines) yield eventIn<T>(line);
+  }
+
+  /**
+   * What there is, then every change, over any number of connections; see listThenWatch. It holds on to every
+   * object it has told of. Abort the signal or leave the loop to end it; failed connections are told to `onFailure`.
+   */
+  async *listThenWatch<T extends BerthObject = BerthObject>(
+    kind: KindPath,
+    options: ListOptions & { readonly onFailure?: (error: unknown) => void } = {},
+  ): AsyncGenerator<FollowEvent<T>, void> {
+    const { onFailure, signal: asked, ...selection } = options;
+    const left = new AbortController();
+    const signal = asked === undefined ? left.signal : AbortSignal.any([asked, left.signal]);
+    const source = {
+      list: (notOlderThan: number) => this.list<T>(kind, { ...selection, notOlderThan, signal }),
+      watch: (after: number) => this.watch<T>(kind, { ...selection, after, signal }),
+    };
+    const parts = { env: this.#env, policy: this.#policy, ...(onFailure === undefined ? {} : { onFailure }) };
+    try {
+      yield* listThenWatch(parts, source, signal);
+    } finally {
+      left.abort();
+    }
+  }
+
+  async #listOnce<T extends BerthObject>(kind: KindPath, options: ListOptions): Promise<WholeList<T>> {
+    const items: T[] = [];
+    let continueToken = '';
+    for (;;) {
+      const query = selecting(options);
+      query.set('limit', String(options.pageSize ?? pageSizeUsual));
+      if (continueToken !== '') query.set('continue', continueToken);
+      else if ((options.notOlderThan ?? 0) > 0) query.set('resourceVersion', String(options.notOlderThan));
+      const page = (await this.#read(pathOf(kind), query, options.signal)) as {
+        readonly items: readonly T[];
+        readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+      };
+      for (const item of page.items) items.push(item);
+      continueToken = page.metadata.continue ?? '';
+      if (continueToken === '') return { items, version: Number(page.metadata.resourceVersion) };
+    }
+  }
+
+  async #read(path: string, query: URLSearchParams, signal: AbortSignal | undefined): Promise<unknown> {
+    const request: TransportRequest = { method: 'GET', path, query, timeoutMs: this.#timeoutMs, signal };
+    const operation = {
+      id: this.#env.uuid(),
+      attempt: () => this.#transport.send(request),
+      // A read has no effect that could have happened.
+      readBack: () => Promise.resolve({ kind: 'notApplied' } as const),
+    };
+    return valueOf(await retry(this.#env, this.#policy, operation, signal));
+  }
+
+  #write(
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body: unknown,
+    options: WriteOptions,
+    contentType = 'application/json',
+    query = new URLSearchParams(),
+  ): Promise<unknown> {
+    if (options.fieldManager !== undefined) query.set('fieldManager', options.fieldManager);
+    if (options.dryRun === true) query.set('dryRun', 'All');
+    if (options.fieldValidation !== undefined) query.set('fieldValidation', options.fieldValidation);
+    return this.#transport.send({
+      method,
+      path,
+      query,
+      contentType,
+      body: JSON.stringify(body),
+      timeoutMs: this.#timeoutMs,
+      signal: options.signal,
+    });
+  }
+}
+
+function selecting({ labelSelector, fieldSelector }: Selection): URLSearchParams {
+  return new URLSearchParams({
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  });
+}
+
+function eventIn<T extends BerthObject>(line: string): WatchEvent<T> {
+  const { type, object } = parsedEvent(line);
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: object as T };
+    case 'BOOKMARK':
+      return { type, version: Number((object as T).metadata.resourceVersion) };
+    case 'ERROR':
+      throw errorOfAnswer(500, object);
+    default:
+      throw new BerthError(
+        'InternalError',
+        `the watch has an event of the unknown type ${JSON.stringify(type)}`,
+      );
+  }
+}
+
+function parsedEvent(line: string): { readonly type: unknown; readonly object: unknown } {
+  try {
+    return JSON.parse(line) as { type: unknown; object: unknown };
+  } catch (cause) {
+    throw new BerthError('InternalError', 'a line of the watch is not JSON', { cause });
+  }
+}

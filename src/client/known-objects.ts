@@ -1,0 +1,70 @@
+import type { BerthObject } from '../model/object.js';
+
+export interface Change<T extends BerthObject = BerthObject> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: T;
+}
+
+const keyOf = ({ metadata }: BerthObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
+const versionOf = ({ metadata }: BerthObject): number => Number(metadata.resourceVersion);
+
+/**
+ * What a consumer has been told so far, and from where a cut watch goes on. It turns lists and the events of any
+ * number of watches into changes of which none is told twice and none is left out.
+ */
+export class KnownObjects<T extends BerthObject = BerthObject> {
+  readonly #objects = new Map<string, T>();
+  // Invariant: everything up to and including `complete` has been told. One transaction may change several
+  // objects at one version, so the newest version seen is complete only once something newer, or a bookmark, has come.
+  #complete = 0;
+  #newest = 0;
+
+  /** The version after which a watch must begin. */
+  get resumeAfter(): number {
+    return this.#complete;
+  }
+
+  /** The changes between what was known and a list of all there is at `version`. */
+  *relisted(objects: readonly T[], version: number): Generator<Change<T>, void> {
+    const listed = new Map(objects.map((object) => [keyOf(object), object]));
+    for (const [key, known] of this.#objects) {
+      const now = listed.get(key);
+      if (now !== undefined && now.metadata.uid === known.metadata.uid) continue;
+      this.#objects.delete(key);
+      yield { type: 'DELETED', object: known };
+    }
+    for (const [key, object] of listed) {
+      const known = this.#objects.get(key);
+      if (known !== undefined && versionOf(known) >= versionOf(object)) continue;
+      this.#objects.set(key, object);
+      yield { type: known === undefined ? 'ADDED' : 'MODIFIED', object };
+    }
+    this.#complete = version;
+    this.#newest = version;
+  }
+
+  /** What an event of a watch means for the consumer; undefined if it has been told. */
+  seen({ type, object }: Change<T>): Change<T> | undefined {
+    const key = keyOf(object);
+    const version = versionOf(object);
+    const known = this.#objects.get(key);
+    if (version > this.#newest) {
+      this.#complete = this.#newest;
+      this.#newest = version;
+    }
+    if (type === 'DELETED') {
+      if (known === undefined || versionOf(known) > version) return undefined;
+      this.#objects.delete(key);
+      return { type, object };
+    }
+    if (known !== undefined && versionOf(known) >= version) return undefined;
+    this.#objects.set(key, object);
+    return { type: known === undefined ? 'ADDED' : 'MODIFIED', object };
+  }
+
+  /** The server says that everything up to `version` has been sent. */
+  bookmarked(version: number): void {
+    this.#complete = Math.max(this.#complete, version);
+    this.#newest = Math.max(this.#newest, version);
+  }
+}

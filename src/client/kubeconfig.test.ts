@@ -1,0 +1,88 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { scratchDirectory } from '../../testing/scratch.js';
+import { kubeconfigPath, readKubeconfig } from './kubeconfig.js';
+
+const scratch = scratchDirectory('kubeconfig');
+afterAll(() => scratch.remove());
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const good = {
+  'current-context': 'here',
+  contexts: [{ name: 'here', context: { cluster: 'c', user: 'u', namespace: 'fraud' } }],
+  clusters: [
+    { name: 'c', cluster: { server: 'https://127.0.0.1:7443', 'certificate-authority-data': base64('CA') } },
+  ],
+  users: [
+    { name: 'u', user: { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') } },
+  ],
+};
+const path = join(scratch.path, 'config');
+const read = (config: unknown): ReturnType<typeof readKubeconfig> => {
+  writeFileSync(path, typeof config === 'string' ? config : stringify(config));
+  return readKubeconfig({ path });
+};
+
+describe('a kubeconfig', () => {
+  it('says where the server is, whom to trust and who we are', () => {
+    expect(read(good)).toEqual({
+      url: 'https://127.0.0.1:7443',
+      ca: 'CA',
+      cert: 'CERT',
+      key: 'KEY',
+      token: undefined,
+      namespace: 'fraud',
+    });
+  });
+
+  it('may name files, which are looked for beside it, and a token', () => {
+    writeFileSync(join(scratch.path, 'ca.pem'), 'CA of a file');
+    writeFileSync(join(scratch.path, 'token'), 'secret\n');
+    const config = {
+      ...good,
+      contexts: [{ name: 'here', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server: 'https://h:1', 'certificate-authority': 'ca.pem' } }],
+      users: [{ name: 'u', user: { tokenFile: 'token' } }],
+    };
+    expect(read(config)).toMatchObject({ ca: 'CA of a file', token: 'secret', namespace: 'default' });
+  });
+
+  it('is the one given, or that of BERTH_CONFIG, or the first of KUBECONFIG', () => {
+    const environment = { BERTH_CONFIG: '/b', KUBECONFIG: ':/k1:/k2' };
+    expect(kubeconfigPath('/p', environment)).toBe('/p');
+    expect(kubeconfigPath(undefined, environment)).toBe('/b');
+    expect(kubeconfigPath(undefined, { KUBECONFIG: ':/k1:/k2' })).toBe('/k1');
+    expect(() => kubeconfigPath(undefined, {})).toThrow(/set BERTH_CONFIG or KUBECONFIG/);
+  });
+
+  it.each([
+    ['a: [', /not YAML/],
+    ['just words', /holds no fields/],
+    [{ ...good, 'current-context': '' }, /current-context is missing/],
+    [{ ...good, 'current-context': 'there' }, /contexts has no entry named "there"/],
+    [
+      { ...good, contexts: [{ name: 'here', context: { user: 'u' } }] },
+      /contexts\[here\].context.cluster is missing/,
+    ],
+    [{ ...good, clusters: [{ name: 'c' }] }, /clusters\[c\].cluster is missing/],
+    [{ ...good, clusters: [{ name: 'c', cluster: {} }] }, /clusters\[c\].cluster.server is missing/],
+    [{ ...good, clusters: [{ name: 'c', cluster: { server: 'http://h' } }] }, /https:\/\/ address is needed/],
+    [{ ...good, users: [] }, /users has no entry named "u"/],
+    [{ ...good, users: [{ name: 'u', user: {} }] }, /neither a token nor a client-certificate/],
+    [
+      { ...good, users: [{ name: 'u', user: { 'client-key-data': 'eA==' } }] },
+      /client-certificate .* is missing/,
+    ],
+    [{ ...good, users: [{ name: 'u', user: { tokenFile: 'nowhere' } }] }, /tokenFile cannot be read/],
+  ])('that is wrong is named with its field: %j', (config, says) => {
+    expect(() => read(config)).toThrow(says);
+    expect(() => read(config)).toThrow(path);
+  });
+
+  it('that is not there is named', () => {
+    const missing = join(scratch.path, 'missing');
+    expect(() => readKubeconfig({ path: missing })).toThrow(new RegExp(`${missing}.*cannot be read`));
+  });
+});

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { delimiter, dirname, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { BerthError } from '../model/errors.js';
+
+/** What it takes to talk to a server: where it is, whom to trust, and who we are. */
+export interface ServerAccess {
+  readonly url: string;
+  /** The certificates to trust, as PEM; undefined: those the machine trusts. */
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+  readonly token: string | undefined;
+  /** Where objects are looked for when nobody says. */
+  readonly namespace: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The kubeconfig that is meant: the path given, or $BERTH_CONFIG, or the first file of $KUBECONFIG. */
+export function kubeconfigPath(path?: string, environment: NodeJS.ProcessEnv = process.env): string {
+  const [fromKubectl] = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((part) => part !== '');
+  const found = [path, environment['BERTH_CONFIG'], fromKubectl].find(
+    (each) => each !== undefined && each !== '',
+  );
+  if (found === undefined) {
+    throw new BerthError('InvalidKubeconfig', 'no kubeconfig: name one, or set BERTH_CONFIG or KUBECONFIG');
+  }
+  return found;
+}
+
+/** Reads how to reach the server of a kubeconfig's current context, or of the context that is named. */
+export function readKubeconfig(
+  options: {
+    readonly path?: string | undefined;
+    readonly context?: string | undefined;
+    readonly environment?: NodeJS.ProcessEnv;
+  } = {},
+): ServerAccess {
+  const path = kubeconfigPath(options.path, options.environment);
+  const wrong = (what: string, cause?: unknown): BerthError =>
+    new BerthError('InvalidKubeconfig', `kubeconfig ${path}: ${what}`, { cause, details: { path } });
+  const contents = (file: string, role: string): string => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (cause) {
+      throw wrong(`${role} cannot be read: ${(cause as Error).message}`, cause);
+    }
+  };
+  const config = ((): Fields => {
+    const text = contents(path, 'the file');
+    let value: unknown;
+    try {
+      value = parse(text);
+    } catch (cause) {
+      throw wrong(`not YAML: ${(cause as Error).message}`, cause);
+    }
+    if (!isFields(value)) throw wrong('not a kubeconfig: it holds no fields');
+    return value;
+  })();
+
+  const text = (from: Fields, field: string): string | undefined => {
+    const value = from[field];
+    if (value === undefined || value === null || value === '') return undefined;
+    if (typeof value !== 'string') throw wrong(`${field} is not a text`);
+    return value;
+  };
+  const required = (from: Fields, field: string, where: string): string => {
+    const value = text(from, field);
+    if (value === undefined) throw wrong(`${where}${field} is missing`);
+    return value;
+  };
+  const named = (list: string, name: string, inner: string): Fields => {
+    const entries: unknown = config[list];
+    const found = Array.isArray(entries)
+      ? (entries as unknown[]).find((entry) => isFields(entry) && entry['name'] === name)
+      : undefined;
+    if (found === undefined) throw wrong(`${list} has no entry named ${JSON.stringify(name)}`);
+    const value = (found as Fields)[inner];
+    if (!isFields(value)) throw wrong(`${list}[${name}].${inner} is missing`);
+    return value;
+  };
+  /** A field that holds base64 (`x-data`) or names a file (`x`), which is looked for beside the kubeconfig. */
+  const pem = (from: Fields, field: string): string | undefined => {
+    const data = text(from, `${field}-data`);
+    if (data !== undefined) return Buffer.from(data, 'base64').toString();
+    const file = text(from, field);
+    return file === undefined ? undefined : contents(resolve(dirname(path), file), field);
+  };
+
+  const contextName = options.context ?? required(config, 'current-context', '');
+  const context = named('contexts', contextName, 'context');
+  const clusterName = required(context, 'cluster', `contexts[${contextName}].context.`);
+  const cluster = named('clusters', clusterName, 'cluster');
+  const url = required(cluster, 'server', `clusters[${clusterName}].cluster.`);
+  if (!URL.canParse(url) || new URL(url).protocol !== 'https:') {
+    throw wrong(
+      `clusters[${clusterName}].cluster.server is ${JSON.stringify(url)}: an https:// address is needed`,
+    );
+  }
+  const userName = required(context, 'user', `contexts[${contextName}].context.`);
+  const user = named('users', userName, 'user');
+  const cert = pem(user, 'client-certificate');
+  const key = pem(user, 'client-key');
+  if ((cert === undefined) !== (key === undefined)) {
+    const missing = cert === undefined ? 'client-certificate' : 'client-key';
+    throw wrong(`users[${userName}].user.${missing} (or ${missing}-data) is missing`);
+  }
+  const tokenFile = text(user, 'tokenFile');
+  const token =
+    text(user, 'token') ??
+    (tokenFile === undefined ? undefined : contents(resolve(dirname(path), tokenFile), 'tokenFile').trim());
+  if (cert === undefined && token === undefined) {
+    throw wrong(`users[${userName}].user has neither a token nor a client-certificate`);
+  }
+  return {
+    url,
+    ca: pem(cluster, 'certificate-authority'),
+    cert,
+    key,
+    token,
+    namespace: text(context, 'namespace') ?? 'default',
+  };
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,239 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { Env } from '../env/env.js';
+import { BerthError, isBerthError } from '../model/errors.js';
+import type { ServerAccess } from './kubeconfig.js';
+import { readLines } from './read-lines.js';
+import { errorOfAnswer } from './status-error.js';
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: URLSearchParams;
+  readonly contentType?: string;
+  readonly body?: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+// An answer larger than this is not read to its end: a list this long is asked for in pages.
+const answerBytesMax = 64 * 1024 * 1024;
+// Requests past this many wait for a connection. Watches have connections of their own.
+const connectionsMax = 32;
+// How soon the machine asks whether the other end of a silent watch is still there.
+const probeAfterMs = 15_000;
+
+const badCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH)/;
+
+/** A request on its way. `isSent` is true once anything of it may have reached the server. */
+interface Flight {
+  readonly request: ClientRequest;
+  isSent: boolean;
+}
+
+/**
+ * HTTPS to one server: a request goes out exactly once and ends as its JSON or a BerthError. Nothing is resent
+ * here, so a write whose answer is lost is UnknownOutcome and nothing else.
+ */
+export class Transport {
+  readonly #access: ServerAccess;
+  readonly #env: Env;
+  readonly #onWarning: (text: string) => void;
+  readonly #requests: Agent;
+  readonly #watches: Agent;
+
+  constructor(parts: {
+    readonly access: ServerAccess;
+    readonly env: Env;
+    readonly onWarning?: ((text: string) => void) | undefined;
+  }) {
+    const { ca, cert, key } = parts.access;
+    const tls = {
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    };
+    this.#access = parts.access;
+    this.#env = parts.env;
+    this.#onWarning = parts.onWarning ?? (() => undefined);
+    this.#requests = new Agent({ ...tls, keepAlive: true, maxSockets: connectionsMax });
+    this.#watches = new Agent({ ...tls, keepAlive: false });
+  }
+
+  close(): void {
+    this.#requests.destroy();
+    this.#watches.destroy();
+  }
+
+  /** Sends a request and reads its whole answer. */
+  async send(request: TransportRequest): Promise<unknown> {
+    const flight = this.#start(this.#requests, request);
+    return this.#guarded(request, flight, async () => {
+      const response = await answerOf(flight.request);
+      const text = await readAll(response);
+      for (const warning of warningsIn(response)) this.#onWarning(warning);
+      const status = response.statusCode ?? 0;
+      if (status >= 200 && status < 300) return parseJson(text);
+      throw errorOfAnswer(status, tryJson(text));
+    });
+  }
+
+  /** The lines of an answer that goes on, as they come. Ends when the server ends it; throws when it is cut. */
+  async *lines(
+    request: TransportRequest & {
+      /** How long the answer may take to begin; timeoutMs is how long it may go on. */
+      readonly beginMs: number;
+    },
+  ): AsyncGenerator<string, void> {
+    const flight = this.#start(this.#watches, request);
+    flight.request.on('socket', (socket) => socket.setKeepAlive(true, probeAfterMs));
+    let deadline = this.#deadline({ ...request, timeoutMs: request.beginMs }, flight);
+    try {
+      const response = await answerOf(flight.request);
+      deadline.stop();
+      deadline = this.#deadline(request, flight);
+      const status = response.statusCode ?? 0;
+      if (status !== 200) throw errorOfAnswer(status, tryJson(await readAll(response)));
+      yield* readLines(response);
+    } catch (error) {
+      throw this.#explained(request, flight, error);
+    } finally {
+      deadline.stop();
+      flight.request.destroy();
+    }
+  }
+
+  #start(agent: Agent, { method, path, query, contentType, body }: TransportRequest): Flight {
+    const search = query === undefined || query.size === 0 ? '' : `?${query.toString()}`;
+    const { token, url } = this.#access;
+    // A server may stand behind a path of its own.
+    const prefix = new URL(url).pathname.replace(/\/$/, '');
+    const request = httpsRequest(url, {
+      agent,
+      method,
+      path: `${prefix}${path}${search}`,
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'berth',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined
+          ? {}
+          : {
+              'content-type': contentType ?? 'application/json',
+              // Node frames the body of a DELETE only if its length is given.
+              'content-length': String(Buffer.byteLength(body)),
+            }),
+      },
+    });
+    const flight: Flight = { request, isSent: false };
+    request.on('socket', (socket) => {
+      // Before the handshake is done nothing of a request can have left this machine readable.
+      if (request.reusedSocket) flight.isSent = true;
+      else
+        socket.once('secureConnect', () => {
+          flight.isSent = true;
+        });
+    });
+    // Whoever waits for the answer sees the error; this keeps one that comes later from ending the process.
+    request.on('error', () => undefined);
+    request.end(body);
+    return flight;
+  }
+
+  async #guarded<T>(request: TransportRequest, flight: Flight, work: () => Promise<T>): Promise<T> {
+    const deadline = this.#deadline(request, flight);
+    try {
+      return await work();
+    } catch (error) {
+      flight.request.destroy();
+      throw this.#explained(request, flight, error);
+    } finally {
+      deadline.stop();
+    }
+  }
+
+  /** Ends the request when its time is up or its caller has gone. */
+  #deadline({ timeoutMs, signal }: TransportRequest, { request }: Flight): { stop(): void } {
+    const timer = this.#env.after(timeoutMs, () =>
+      request.destroy(new Error(`no answer within ${timeoutMs} ms`)),
+    );
+    const onAbort = (): void => void request.destroy(new Error('the caller has given up'));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    return {
+      stop: () => {
+        timer.cancel();
+        signal?.removeEventListener('abort', onAbort);
+      },
+    };
+  }
+
+  /** What an error means to the caller: whether the server may have acted on what was sent. */
+  #explained({ method, path, signal }: TransportRequest, flight: Flight, cause: unknown): unknown {
+    const what = `${method} ${this.#access.url}${path}`;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const isUncertain = method !== 'GET' && flight.isSent;
+    if (isBerthError(cause)) {
+      // The server has acted and only its answer cannot be used.
+      if (!isUncertain || cause.details['unreadable'] !== true) return cause;
+      return new BerthError('UnknownOutcome', `${what}: ${reason}`, { cause });
+    }
+    if (isUncertain) {
+      return new BerthError('UnknownOutcome', `${what} was sent and its answer was lost: ${reason}`, {
+        cause,
+      });
+    }
+    if (signal?.aborted) return signal.reason;
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    return badCertificate.test(code)
+      ? new BerthError('CertificateUnusable', `${this.#access.url} is not trusted: ${reason}`, { cause })
+      : new BerthError('ServerUnreachable', `${what}: ${reason || code}`, { cause });
+  }
+}
+
+function answerOf(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.once('response', resolve);
+    request.once('error', reject);
+    request.once('close', () => reject(new Error('the connection was closed')));
+  });
+}
+
+const unreadable = (message: string, code: 'RequestTooLarge' | 'InternalError'): BerthError =>
+  new BerthError(code, message, { details: { unreadable: true } });
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) {
+      throw unreadable(`the answer is over ${answerBytesMax} bytes; ask for less`, 'RequestTooLarge');
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw unreadable('the answer is not JSON', 'InternalError');
+  }
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** The texts of `Warning: 299 - "text"` headers. */
+function warningsIn(response: IncomingMessage): string[] {
+  const header = response.headers['warning'] ?? '';
+  const texts = header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g);
+  return [...texts].map(([, text = '']) => text.replaceAll(/\\(.)/g, '$1'));
+}
