@@ -167,10 +167,12 @@ describe('the API over HTTPS', () => {
         .flatMap((file) => readFileSync(`${server.dir}/audit/${file}`, 'utf8').trim().split('\n'))
         .map((line) => JSON.parse(line) as { verb: string; name?: string; outcome: number; who: string });
     await expect
-      .poll(() =>
-        lines()
-          .filter((line) => line.verb === 'delete')
-          .map((line) => line.outcome),
+      .poll(
+        () =>
+          lines()
+            .filter((line) => line.verb === 'delete')
+            .map((line) => line.outcome),
+        { timeout: 20_000 },
       )
       .toEqual([200, 404]);
     expect(JSON.stringify(lines())).not.toContain('secret-word');
