@@ -1,9 +1,9 @@
 import { realEnv } from '../src/env/real.js';
-import type { Guard, Revision, Write } from '../src/store/contract.js';
 import { EtcdStore } from '../src/store/etcd.js';
 import { EtcdEndpoints } from '../src/store/etcd-endpoints.js';
 import { txnMethod } from '../src/store/etcd-protocol.js';
 import { startEtcd } from '../testing/etcd-server.js';
+import { guardedWriter } from './guarded-writer.js';
 import { type Bench, inTurn, load } from './measure.js';
 
 const value = Buffer.alloc(200, 'v');
@@ -20,9 +20,9 @@ export const etcdBench: Bench = {
     const store = new EtcdStore({ endpoints: cluster.urls, env });
     const endpoints = new EtcdEndpoints(cluster.urls, env, undefined);
     const member = await endpoints.connected(5_000);
-    const known = new Map<string, Revision>();
     const keysOf = (caller: number, round: number): string[] =>
       Array.from({ length: writesPerTransaction }, (_, index) => `/bench/${caller}/${round % 100}/${index}`);
+    const write = guardedWriter(store, value, keysOf);
 
     const [bare, berth] = await inTurn(
       3,
@@ -41,20 +41,7 @@ export const etcdBench: Bench = {
             10_000,
           ),
         ),
-      () =>
-        load(callers, runMs, async (caller, round) => {
-          const keys = keysOf(caller, round);
-          const guards = keys.map((key): Guard => {
-            const modRevision = known.get(key);
-            return modRevision === undefined
-              ? { kind: 'absent', key }
-              : { kind: 'unchanged', key, modRevision };
-          });
-          const writes = keys.map((key): Write => ({ kind: 'put', key, value }));
-          const outcome = await store.transact({ guards, writes });
-          if (outcome.kind !== 'Committed') throw new Error(outcome.kind);
-          for (const key of keys) known.set(key, outcome.revision);
-        }),
+      () => load(callers, runMs, write),
     );
     if (bare === undefined || berth === undefined) throw new Error('nothing was measured');
     const what = 'bare puts on this etcd';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { realEnv } from '../src/env/real.js';
-import type { Guard, Revision, Store, Write } from '../src/store/contract.js';
 import { LmdbStore } from '../src/store/lmdb.js';
 import { openLmdb } from '../src/store/lmdb-environment.js';
 import { scratchDirectory } from '../testing/scratch.js';
+import { guardedWriter } from './guarded-writer.js';
 import { type Bench, inTurn, load, type Load } from './measure.js';
 
 const value = Buffer.alloc(200, 'v');
@@ -14,30 +14,12 @@ const runMs = 3_000;
 const keysOf = (caller: number, round: number, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `/bench/${index}/${caller}/${round % keysPerCaller}`);
 
-/** Transactions that guard every key they write on the revision this caller wrote it at last. */
-function guardedWriter(store: Store, writes: number): (caller: number, round: number) => Promise<void> {
-  const known = new Map<string, Revision>();
-  return async (caller, round) => {
-    const keys = keysOf(caller, round, writes);
-    const guards = keys.map((key): Guard => {
-      const modRevision = known.get(key);
-      return modRevision === undefined ? { kind: 'absent', key } : { kind: 'unchanged', key, modRevision };
-    });
-    const outcome = await store.transact({
-      guards,
-      writes: keys.map((key): Write => ({ kind: 'put', key, value })),
-    });
-    if (outcome.kind !== 'Committed') throw new Error(outcome.kind);
-    for (const key of keys) known.set(key, outcome.revision);
-  };
-}
-
 async function measure(callers: number, writes: number): Promise<[raw: Load, berth: Load]> {
   const scratch = scratchDirectory('bench-lmdb');
   // The package's own way for many callers: writes queued, one commit and one sync for all that came together.
   const raw = openLmdb(join(scratch.path, 'raw'), 'flush');
   const store = await LmdbStore.open({ dir: join(scratch.path, 'berth'), env: realEnv() });
-  const write = guardedWriter(store, writes);
+  const write = guardedWriter(store, value, (caller, round) => keysOf(caller, round, writes));
   const [rawLoad, berthLoad] = await inTurn(
     3,
     () =>

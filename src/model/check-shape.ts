@@ -1,7 +1,7 @@
 import type { FieldError } from './object.js';
 
 /** Deeper and larger than any object we know of; what exceeds it is refused before anything walks it. */
-const depthMax = 64;
+export const depthMax = 64;
 const valuesMax = 100_000;
 
 /**

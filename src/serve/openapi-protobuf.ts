@@ -1,5 +1,5 @@
 /**
- * An OpenAPI v2 document in the binary form that older clients insist on (kubectl before 1.2x asks for nothing
+ * An OpenAPI v2 document in the binary form that older clients insist on (Debian's kubectl 1.20 asks for nothing
  * else): the messages of the gnostic project, by field number, as far as those clients read them.
  */
 export const openApiProtobufType = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';

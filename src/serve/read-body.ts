@@ -1,4 +1,5 @@
 import { LineCounter, parseDocument, Parser } from 'yaml';
+import { checkShape, depthMax } from '../model/check-shape.js';
 import { BerthError } from '../model/errors.js';
 import { jsonErrorOffset } from './json-position.js';
 
@@ -13,8 +14,6 @@ const bodyTypes: Readonly<Record<string, BodyType>> = {
   'application/apply-patch+yaml': 'apply-patch',
 };
 
-// No kind is half as deep; a client that sends more is looking for a stack to overflow.
-const depthMax = 100;
 // Aliases make a small YAML text a large value.
 const yamlAliasesMax = 100;
 
@@ -35,7 +34,13 @@ export function readBody(type: BodyType, body: Buffer): unknown {
   if (body.length === 0) throw new BerthError('BadRequest', 'the request has no body');
   const text = decodeUtf8(body);
   const value = type === 'yaml' || type === 'apply-patch' ? readYaml(text) : readJson(text);
-  checkShape(value);
+  const [error] = checkShape(value);
+  if (error !== undefined) {
+    throw new BerthError(
+      'BadRequest',
+      `the body${error.path === '' ? '' : ` at ${error.path}`} ${error.message}`,
+    );
+  }
   return value;
 }
 
@@ -103,18 +108,3 @@ function checkYamlDepth(text: string): void {
 
 const tooDeep = (): BerthError =>
   new BerthError('BadRequest', `the body is nested deeper than ${depthMax} levels`);
-
-/** Refuses what is nested too deep and names that would reach an object's prototype. Without recursion. */
-function checkShape(root: unknown): void {
-  const open: { readonly value: unknown; readonly depth: number }[] = [{ value: root, depth: 0 }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, depth } = next;
-    if (typeof value !== 'object' || value === null) continue;
-    if (depth >= depthMax) throw tooDeep();
-    for (const [name, inner] of Object.entries(value)) {
-      if (name === '__proto__')
-        throw new BerthError('BadRequest', 'the body has a field "__proto__", which no object has');
-      open.push({ value: inner, depth: depth + 1 });
-    }
-  }
-}
