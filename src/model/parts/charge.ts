@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { choice, count, mapOf, nameOf, record, setOf, text } from '../fields.js';
 import { amountFields } from './amounts.js';
 
@@ -15,6 +16,9 @@ export const charge = record(
   },
   {
     workload: nameOf('The workload whose account is charged.'),
+    revision: nameOf('The WorkloadRevision of what is charged, which says what it must be kept apart from.'),
+    region: nameOf('The region it counts in for spreading.'),
+    zone: nameOf('The zone of that region it counts in for spreading.'),
     devices: mapOf(
       'The devices claimed, by class.',
       setOf('The devices of this class.', text('The id of a device.', { minLength: 1, maxLength: 253 })),
@@ -29,3 +33,5 @@ export const charge = record(
     ),
   },
 );
+
+export type Charge = Static<typeof charge>;

@@ -1,0 +1,277 @@
+import type { Amounts } from './parts/amounts.js';
+import type { BerthObject } from './object.js';
+import type { Reason } from './reasons.js';
+import type { Epoch } from './records.js';
+import type { Stage, StageActor } from './stages.js';
+import type { NodeStatus } from './kinds/node.js';
+import type { Replica } from './kinds/replica.js';
+
+/**
+ * The interfaces that in-process, HTTP and simulated parts share; main (or the simulator) injects them.
+ */
+
+// ---- the authority ---------------------------------------------------------------------------------------
+
+/**
+ * What became of an operation (DESIGN §5), the same for all. Every answer was true at `revision`, a
+ * resourceVersion: also a rejection is checked against the store as it is, never only against a cache.
+ */
+export type Outcome<T> =
+  | { readonly kind: 'Committed'; readonly result: T; readonly revision: string }
+  /** The same operation was committed before; this is its first result. */
+  | { readonly kind: 'AlreadyCommitted'; readonly result: T; readonly revision: string }
+  | {
+      readonly kind: 'Rejected';
+      readonly reason: Reason;
+      readonly message: string;
+      readonly revision: string;
+    }
+  /** It may have happened or may still happen. Send the same operation again under the same id, or read back. */
+  | { readonly kind: 'UnknownOutcome'; readonly message: string };
+
+/** Who acts. An actor that acts under a lease names it and its epoch; the transaction guards on both (S8). */
+export interface Actor {
+  readonly kind: StageActor | 'detector' | 'grant-controller' | 'operator';
+  readonly name: string;
+  readonly lease?: { readonly name: string; readonly epoch: Epoch };
+}
+
+export interface ReplicaRef {
+  readonly tenant: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Stable: whoever tries again says the same. */
+export interface Operation {
+  readonly operation: string;
+}
+
+export interface TakeLease extends Operation {
+  readonly name: string;
+  readonly holder: string;
+  readonly durationSeconds: number;
+  readonly address?: string;
+  /**
+   * The proof that the last holder may be passed over: nobody has changed the lease since this revision of
+   * its key, and the taker has waited its duration out on its own clock. Left out: only a lease that was never
+   * held or was given up can be taken. `Alone`: the taker knows that no other process can reach the store.
+   */
+  readonly unchangedSince?: number | 'Alone';
+}
+
+export interface RenewLease {
+  readonly name: string;
+  readonly holder: string;
+  readonly epoch: Epoch;
+}
+
+export interface Register extends Operation {
+  readonly node: string;
+  readonly region?: string;
+  readonly zone?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly capacity: Amounts;
+  readonly allocatable: Amounts;
+  readonly devices?: Readonly<Record<string, readonly string[]>>;
+  readonly agent: NonNullable<NodeStatus['agent']>;
+  readonly leaseSeconds: number;
+}
+
+export interface Incarnate extends Operation {
+  readonly actor: Actor;
+  readonly tenant: string;
+  readonly workload: string;
+  readonly workloadUid: string;
+  readonly slot: string;
+  /** The incarnation to make: one above the slot's last. */
+  readonly incarnation: number;
+  readonly revision: string;
+  readonly gang?: string;
+  /** Admitted: the scheduler must not look yet. */
+  readonly stage: 'Admitted' | 'Queued';
+  readonly reason: string;
+  readonly evidence?: Readonly<Record<string, string>>;
+}
+
+/** What a scheduler proposes for one replica. */
+export interface Proposal extends Operation {
+  readonly actor: Actor;
+  readonly replica: ReplicaRef;
+  readonly node: string;
+  readonly nodeEpoch: Epoch;
+  /** The resourceVersion of the snapshot it was decided on. */
+  readonly snapshotRevision: string;
+  readonly policyRevision: string;
+  readonly decision?: string;
+  /** Devices by class, if the scheduler picked them; the authority picks free ones otherwise. */
+  readonly devices?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface Reserve extends Proposal {
+  readonly intent: 'Bind' | 'Gang' | 'Preemption' | 'Recovery';
+  readonly deadlineSeconds: number;
+  /** Replicas on that node that are released to make room. */
+  readonly victims?: readonly ReplicaRef[];
+}
+
+export interface Report extends Operation {
+  readonly node: string;
+  readonly nodeEpoch: Epoch;
+  readonly replica: ReplicaRef;
+  readonly fence: string;
+  /** The stage it is at; the one it is at already to report only what follows. */
+  readonly stage: Stage;
+  readonly reason: string;
+  readonly exitCode?: number;
+  readonly driverId?: string;
+  readonly step?: string;
+  readonly address?: string;
+  readonly executions?: number;
+  readonly message?: string;
+  readonly evidence?: Readonly<Record<string, string>>;
+}
+
+export interface Evict extends Operation {
+  readonly actor: Actor;
+  readonly replica: ReplicaRef;
+  readonly reason: string;
+  readonly message?: string;
+  readonly graceSeconds?: number;
+}
+
+export interface Move extends Operation {
+  readonly actor: Actor;
+  readonly replica: ReplicaRef;
+  /** Moves from there and from nowhere else. */
+  readonly from: Stage;
+  readonly to: Stage;
+  readonly reason: string;
+  readonly message?: string;
+  readonly evidence?: Readonly<Record<string, string>>;
+}
+
+/** Why a replica that was Releasing or Unknown is known to have ended although its agent did not say so. */
+export type ReleaseProof =
+  /** Its node's lease stood unchanged since this revision of its key for the fence window, under one leader. */
+  | { readonly kind: 'FenceExpired'; readonly leaseRevision: number }
+  /** A person attested that what ran under the node's epoch has stopped. */
+  | { readonly kind: 'Attested' }
+  /** Nothing ever ran: it was never bound. */
+  | { readonly kind: 'NeverBound' };
+
+export interface Release extends Operation {
+  readonly actor: Actor;
+  readonly replica: ReplicaRef;
+  readonly proof: ReleaseProof;
+  readonly reason: string;
+}
+
+export interface ReleaseHold extends Operation {
+  readonly actor: Actor;
+  readonly tenant: string;
+  readonly reservation: string;
+  readonly uid: string;
+  /** Expired: its deadline passed. Released: it is not needed any more. */
+  readonly as: 'Released' | 'Expired';
+  readonly reason: string;
+}
+
+export interface Gate extends Operation {
+  readonly actor: Actor;
+  readonly node: string;
+  readonly nodeEpoch: Epoch;
+  readonly reachability: NonNullable<NodeStatus['reachability']>;
+  readonly reason: string;
+}
+
+export interface Grant extends Operation {
+  readonly actor: Actor;
+  readonly tenant: string;
+}
+
+export interface Attest extends Operation {
+  readonly actor: Actor;
+  readonly node: string;
+  readonly nodeEpoch: Epoch;
+  readonly reason: string;
+  readonly forSeconds: number;
+  /** Withdraws it, or puts its expiry into effect. */
+  readonly isOver?: boolean;
+}
+
+export interface MoveGang extends Operation {
+  readonly actor: Actor;
+  readonly tenant: string;
+  readonly gang: string;
+  readonly uid: string;
+  /** Reserving: members may hold. Committed: enough do. Released: it gives up. Waiting: it may try again. */
+  readonly to: 'Waiting' | 'Reserving' | 'Committed' | 'Released';
+}
+
+export interface Forget extends Operation {
+  readonly actor: Actor;
+  readonly replica: ReplicaRef;
+  /** The slot is not wanted any more: its record goes too. */
+  readonly dropSlot: boolean;
+}
+
+/** The one that makes things official (DESIGN §5). Each call is one operation in one transaction. */
+export interface Authority {
+  takeLease(input: TakeLease): Promise<Outcome<{ readonly epoch: Epoch }>>;
+  renew(input: RenewLease): Promise<Outcome<{ readonly epoch: Epoch; readonly leaseRevision: number }>>;
+  /** Gives a lease up, so that the next holder need not wait. */
+  resign(input: RenewLease): Promise<Outcome<undefined>>;
+  register(input: Register): Promise<Outcome<{ readonly epoch: Epoch }>>;
+  incarnate(input: Incarnate): Promise<Outcome<{ readonly replica: Replica }>>;
+  reserve(input: Reserve): Promise<Outcome<{ readonly reservation: string; readonly uid: string }>>;
+  bind(proposals: readonly Proposal[]): Promise<readonly Outcome<{ readonly fence: string }>[]>;
+  report(input: Report): Promise<Outcome<{ readonly stage: Stage }>>;
+  evict(input: Evict): Promise<Outcome<{ readonly stage: Stage }>>;
+  move(input: Move): Promise<Outcome<{ readonly stage: Stage }>>;
+  release(input: Release): Promise<Outcome<{ readonly stage: Stage }>>;
+  releaseHold(input: ReleaseHold): Promise<Outcome<undefined>>;
+  gate(input: Gate): Promise<Outcome<undefined>>;
+  /** Grants this cell the whole limit of a tenant, as the tenant's spec is at that revision. */
+  grant(input: Grant): Promise<Outcome<undefined>>;
+  attest(input: Attest): Promise<Outcome<undefined>>;
+  moveGang(input: MoveGang): Promise<Outcome<undefined>>;
+  /** Deletes a replica that has ended. */
+  forget(input: Forget): Promise<Outcome<undefined>>;
+}
+
+// ---- objects, as controllers see them --------------------------------------------------------------------
+
+export interface ObjectChange {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly kind: string;
+  readonly object: BerthObject;
+  readonly before: BerthObject | undefined;
+}
+
+/**
+ * Objects as controllers see them: reads come from a cache and may be old, writes are guarded on the version
+ * they were decided on. Errors are BerthErrors; an UnknownOutcome may have happened.
+ */
+export interface Objects {
+  get<T extends BerthObject>(kind: string, namespace: string | undefined, name: string): T | undefined;
+  list<T extends BerthObject>(kind: string, namespace?: string): Iterable<T>;
+  create<T extends BerthObject>(kind: string, namespace: string | undefined, draft: object): Promise<T>;
+  /** Changes spec and metadata, or status, by a function of what is there; undefined leaves it as it is. */
+  modify<T extends BerthObject>(
+    kind: string,
+    namespace: string | undefined,
+    name: string,
+    part: 'spec' | 'status',
+    change: (live: T) => T | undefined,
+  ): Promise<T>;
+  /** Deletes it if it is still the one with this uid. */
+  delete(kind: string, namespace: string | undefined, name: string, uid: string): Promise<void>;
+  /**
+   * Calls back for every change after the call, in order, until the signal aborts. `onGap` is called when
+   * changes may have been missed: list again. A callback must not throw.
+   */
+  follow(onChange: (change: ObjectChange) => void, onGap: () => void, signal: AbortSignal): void;
+  /** The resourceVersion the cache shows. */
+  readonly version: string;
+}

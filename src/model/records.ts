@@ -1,0 +1,137 @@
+import type { Amount } from './amount.js';
+import type { fenceContract } from './fence-contract.js';
+
+/**
+ * What the authority keeps beside objects (DESIGN §5, "stored form"), with the keys it stands under. Here and
+ * not in commit, because checkers read it and know only the model.
+ */
+
+/** Grows at every change of holder; a write under an older one never commits (S8). */
+export interface Epoch {
+  /** The incarnation of the cell, which grows when its store is restored or replaced. */
+  readonly cell: number;
+  readonly number: number;
+}
+
+export const sameEpoch = (a: Epoch, b: Epoch): boolean => a.cell === b.cell && a.number === b.number;
+export const shownEpoch = ({ cell, number }: Epoch): string => `${cell}.${number}`;
+export const isOlderEpoch = (a: Epoch, b: Epoch): boolean =>
+  a.cell < b.cell || (a.cell === b.cell && a.number < b.number);
+
+/** /a/node/NAME. Totals and exclusive claims, never a list of owners: it stays small however many run there. */
+export interface NodeAccount {
+  /** The detector's alone: register opens it, Suspect or worse closes it, Fresh reopens it. */
+  readonly gate: { readonly state: 'Open' | 'Closed'; readonly reason?: string; readonly since: string };
+  readonly allocatable: Amount;
+  /** The ids of its devices, by class. */
+  readonly devices: Readonly<Record<string, readonly string[]>>;
+  readonly used: Amount;
+  /** Who owns what can have one owner only: uid of a replica or reservation by device id and by port number (S1). */
+  readonly claims: {
+    readonly devices: Readonly<Record<string, string>>;
+    readonly ports: Readonly<Record<string, string>>;
+  };
+  /**
+   * How many charged replicas of each WorkloadRevision are here, by `TENANT/REVISION`. A revision never
+   * changes, so this says which labels are here and which rules of keeping apart, without naming replicas.
+   */
+  readonly revisions: Readonly<Record<string, number>>;
+}
+
+/** /a/tenant/NAME */
+export interface TenantAccount {
+  /** What this cell may commit for the tenant. Absent: nothing yet. A resource not named in `most` is not limited. */
+  readonly grant?: {
+    readonly most: Amount;
+    readonly epoch: Epoch;
+    /** Whole: the cell is its own global plane and granted the whole limit. */
+    readonly source: 'Whole' | 'Part';
+    readonly isExpired?: boolean;
+  };
+  readonly used: Amount;
+  /** The part of `used` that was charged as Borrowed. */
+  readonly borrowed: Amount;
+  /** Charged by lost replicas that were replaced; outside the limit. */
+  readonly lost: Amount;
+}
+
+/** /a/workload/TENANT/NAME */
+export interface WorkloadAccount {
+  /** How many charged replicas there are by `region` and by `region/zone`. */
+  readonly regions: Readonly<Record<string, number>>;
+  readonly zones: Readonly<Record<string, number>>;
+  /** How many slots a voluntary cause has disrupted and no ready incarnation has taken since. */
+  readonly disrupted: number;
+}
+
+/** /e/NODE: a key of its own, so that reports do not contend with binds. */
+export interface NodeEpoch {
+  readonly epoch: Epoch;
+  /** Closed: a fence has expired under it; whoever still has it must register again. */
+  readonly state: 'Open' | 'Closed';
+  /** The registration that made it. */
+  readonly operation: string;
+  /** A person's word that what ran under this epoch has stopped. */
+  readonly attestation?: {
+    readonly by: string;
+    readonly reason: string;
+    readonly at: string;
+    readonly forSeconds: number;
+    readonly operation: string;
+  };
+}
+
+/** /l/NAME */
+export interface LeaseRecord {
+  readonly holder: string;
+  readonly epoch: Epoch;
+  /** How long it lasts without a renewal, on the clock of whoever watches it. */
+  readonly durationSeconds: number;
+  readonly address?: string;
+  readonly acquiredAt: string;
+  readonly renewedAt: string;
+  /** Grows with each renewal, so that a renewal is always a change. */
+  readonly renewals: number;
+  /** The operation that took it. */
+  readonly operation: string;
+}
+
+/** /t/TENANT/WORKLOAD/SLOT: written by incarnate, evict (disrupted), report (disrupted no more) and forget. */
+export interface SlotRecord {
+  readonly incarnation: number;
+  readonly replica: string;
+  readonly replicaUid: string;
+  readonly operation: string;
+  /** A lost replica that was replaced and has not ended. At most one (S12). */
+  readonly lost?: { readonly replica: string; readonly replicaUid: string };
+  /** A voluntary cause ended the last ready incarnation. */
+  readonly isDisrupted?: boolean;
+}
+
+/** /m/fence: D, G, κ and W of the cell, which come with each acknowledged renewal. */
+export type FenceRecord = { readonly [K in keyof typeof fenceContract]: number };
+
+export const nodeAccountKey = (node: string): string => `/a/node/${node}`;
+export const tenantAccountKey = (tenant: string): string => `/a/tenant/${tenant}`;
+export const workloadAccountKey = (tenant: string, workload: string): string =>
+  `/a/workload/${tenant}/${workload}`;
+export const nodeEpochKey = (node: string): string => `/e/${node}`;
+export const leaseKey = (name: string): string => `/l/${name}`;
+export const nodeLeaseName = (node: string): string => `node-${node}`;
+export const slotKey = (tenant: string, workload: string, slot: string): string =>
+  `/t/${tenant}/${workload}/${slot}`;
+
+/** The two keys of an object: metadata and spec under /o, status under /s. */
+export const objectKey = (kind: string, namespace: string | undefined, name: string): string =>
+  `/o/${kind}/${namespace ?? '_'}/${name}`;
+export const statusKey = (kind: string, namespace: string | undefined, name: string): string =>
+  `/s/${kind}/${namespace ?? '_'}/${name}`;
+
+export const emptyTenantAccount: TenantAccount = { used: {}, borrowed: {}, lost: {} };
+export const emptyWorkloadAccount: WorkloadAccount = { regions: {}, zones: {}, disrupted: 0 };
+
+/** A node with this label set to "true" takes only work whose priority class may use recovery pools (S9). */
+export const recoveryPoolLabel = 'berth.dev/recovery-pool';
+
+export const replicaName = (workload: string, slot: string, incarnation: number): string =>
+  `${workload}-${slot}-${incarnation}`;
