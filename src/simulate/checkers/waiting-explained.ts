@@ -26,7 +26,7 @@ export function waitingExplained(state: CellState): LivenessResult {
     checked += 1;
     const stages = stagesOf(cell, metadata.namespace ?? '', metadata.name);
     const waiting = [...stages].filter(([stage]) => waitingStages.has(stage));
-    const desired = spec.type === 'Service' ? (spec.replicas ?? 1) : (status?.desired ?? 0);
+    const desired = (spec.type ?? 'Service') === 'Service' ? (spec.replicas ?? 1) : (status?.desired ?? 0);
     const there = [...stages.values()].reduce((sum, count) => sum + count, 0);
     const isShort = spec.type !== 'Batch' && spec.autoscale === undefined && there < desired;
     if (waiting.length === 0 && !isShort) continue;
