@@ -3,7 +3,7 @@ import type { Env } from '../../env/env.js';
 import { VirtualTime } from '../../env/virtual.js';
 import { Controller, type ControllerParts } from './controller.js';
 import { FakeObjects, objectOf } from './fake-objects.fixture.js';
-import { after, done, type Problem, type Requeue } from './requeue.js';
+import { after, done, type Problem, type Reconciler, type Requeue } from './requeue.js';
 
 const keyOf = (name: string): string => `t/${name}`;
 
@@ -22,16 +22,16 @@ function open(
     ...{ name: 'test', objects, env, report: (problem: Problem) => problems.push(problem) },
     keysOf: ({ kind, object }) => (kind === 'Thing' ? [keyOf(object.metadata.name)] : []),
     listKeys: () => [...objects.list('Thing')].map(({ metadata }) => keyOf(metadata.name)),
-    reconciler: {
-      reconcile: (key) => {
-        looked.push(`${Math.round(world.nowMs)} ${key}`);
-        return reconcile(key, env);
-      },
-    },
     ...changed,
   });
-  world.spawn(machine, 'controller', () => controller.run(stop.signal));
-  return { world, env, objects, problems, stop, looked, controller };
+  const reconciler: Reconciler = {
+    reconcile: (key) => {
+      looked.push(`${Math.round(world.nowMs)} ${key}`);
+      return reconcile(key, env);
+    },
+  };
+  world.spawn(machine, 'controller', () => controller.run(reconciler, stop.signal));
+  return { world, env, objects, problems, stop, looked, controller, reconciler };
 }
 
 const thing = (name: string) => objectOf('Thing', 't', name);
@@ -91,7 +91,7 @@ describe('Controller', () => {
 
   it('finishes what it is at when it is stopped, follows no longer, and can run again', async () => {
     const finished: string[] = [];
-    const { world, env, objects, looked, stop, controller } = open(async (key, its) => {
+    const { world, env, objects, looked, stop, controller, reconciler } = open(async (key, its) => {
       await its.sleep(1_000);
       finished.push(key);
       return done;
@@ -103,7 +103,7 @@ describe('Controller', () => {
     expect(finished).toEqual(['t/a']);
     expect(objects.followers).toBe(0);
     const next = new AbortController();
-    world.spawn(world.machine('again'), 'again', () => controller.run(next.signal));
+    world.spawn(world.machine('again'), 'again', () => controller.run(reconciler, next.signal));
     env.after(5_000, () => next.abort());
     await world.run();
     expect(looked).toEqual(['0 t/a', '1000 t/a', '1000 t/b']);

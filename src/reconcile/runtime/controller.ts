@@ -6,7 +6,6 @@ import { WorkQueue, type WorkQueueOptions } from './work-queue.js';
 
 export interface ControllerParts {
   readonly name: string;
-  readonly reconciler: Reconciler;
   readonly objects: Objects;
   readonly env: Env;
   readonly report: ReportProblem;
@@ -78,8 +77,8 @@ export class Controller {
     };
   }
 
-  /** Works until the signal aborts; what is under way then is finished first. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Works with one reconciler until the signal aborts; what is under way then is finished first. */
+  async run(reconciler: Reconciler, signal: AbortSignal): Promise<void> {
     if (this.#queue !== undefined) throw new Error(`${this.parts.name} is running already`);
     if (signal.aborted) return;
     const queue = new WorkQueue(this.parts.env, { ...queueDefaults, ...this.parts.queue });
@@ -96,23 +95,25 @@ export class Controller {
     );
     this.#resyncFrom = undefined;
     this.#isResyncAsked = true;
-    const workers = Array.from({ length: this.parts.workers ?? 4 }, () => this.#work(queue, signal));
+    const workers = Array.from({ length: this.parts.workers ?? 4 }, () =>
+      this.#work(queue, reconciler, signal),
+    );
     await Promise.all([this.#resync(queue, signal), ...workers]);
     this.#retriesBefore += queue.counts.retries;
     this.#queue = undefined;
   }
 
-  async #work(queue: WorkQueue, signal: AbortSignal): Promise<void> {
+  async #work(queue: WorkQueue, reconciler: Reconciler, signal: AbortSignal): Promise<void> {
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       this.#runs += 1;
-      queue.finish(key, await this.#reconcile(key, signal));
+      queue.finish(key, await this.#reconcile(reconciler, key, signal));
       if (this.#resyncFrom !== undefined) this.#resyncAlarm.ring();
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
+  async #reconcile(reconciler: Reconciler, key: string, signal: AbortSignal): Promise<Requeue> {
     try {
-      return await this.parts.reconciler.reconcile(key, signal);
+      return await reconciler.reconcile(key, signal);
     } catch (cause) {
       const message = cause instanceof Error ? cause.message : String(cause);
       this.#errors += 1;
