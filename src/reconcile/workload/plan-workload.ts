@@ -23,6 +23,10 @@ export type WorkloadStep =
       readonly failuresBefore: number;
     }
   | { readonly kind: 'Queue'; readonly replica: Replica }
+  | EndStep;
+
+/** How a replica that is not wanted any more goes. */
+export type EndStep =
   | { readonly kind: 'Release' | 'Evict'; readonly replica: Replica; readonly reason: string }
   | { readonly kind: 'Forget'; readonly replica: Replica; readonly dropSlot: boolean };
 
@@ -135,7 +139,7 @@ function incarnation(
 }
 
 /** Ends a replica if nobody has asked for that yet. What is on its way out is left to its agent, or to repair. */
-function* endSteps(replica: Replica | undefined, reason: string): Generator<WorkloadStep> {
+export function* endSteps(replica: Replica | undefined, reason: string): Generator<EndStep> {
   if (replica === undefined) return;
   switch (stageOf(replica)) {
     case 'Admitted':

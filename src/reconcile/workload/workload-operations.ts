@@ -7,7 +7,7 @@ import type { BerthObject, OwnerReference } from '../../model/object.js';
 import type { Outcome, ReplicaRef } from '../../model/ports.js';
 import type { Acting } from '../runtime/acting.js';
 import { failuresEvidence } from './failures.js';
-import { replicasFinalizer, type WorkloadStep } from './plan-workload.js';
+import { type EndStep, replicasFinalizer, type WorkloadStep } from './plan-workload.js';
 import { canonical } from './revision-of.js';
 import { workloadLabel } from './workload-status.js';
 
@@ -56,10 +56,7 @@ export function sendStep(acting: Acting, workload: Workload, step: ReplicaStep):
 }
 
 /** How a replica that is not wanted any more goes, whoever finds that out. */
-export function sendEnd(
-  { authority, actor }: Acting,
-  step: StepOf<'Release' | 'Evict' | 'Forget'>,
-): Promise<Outcome<unknown>> {
+export function sendEnd({ authority, actor }: Acting, step: EndStep): Promise<Outcome<unknown>> {
   const replica = refOf(step.replica);
   switch (step.kind) {
     case 'Release': {
