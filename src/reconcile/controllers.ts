@@ -17,6 +17,8 @@ import { WorkloadReconciler } from './workload/workload-reconciler.js';
 
 export interface ControllersParts {
   readonly objects: Objects;
+  /** What wakes controllers; the objects themselves unless the simulator stands in, which forgets some. */
+  readonly wakeUps?: Pick<Objects, 'follow'>;
   readonly authority: Authority;
   readonly env: Env;
   readonly report: ReportProblem;
@@ -94,10 +96,10 @@ export class Controllers {
   }
 
   #controller(name: string, keys: Pick<ControllerParts, 'keysOf' | 'listKeys'>): Controller {
-    const { objects, env, report, resyncMs } = this.parts;
+    const { objects, wakeUps = objects, env, report, resyncMs } = this.parts;
     return new Controller({
       name,
-      objects,
+      objects: wakeUps,
       env,
       report,
       ...(resyncMs !== undefined && { resyncMs }),

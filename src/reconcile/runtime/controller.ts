@@ -6,7 +6,7 @@ import { WorkQueue, type WorkQueueOptions } from './work-queue.js';
 
 export interface ControllerParts {
   readonly name: string;
-  readonly objects: Objects;
+  readonly objects: Pick<Objects, 'follow'>;
   readonly env: Env;
   readonly report: ReportProblem;
   /** The keys that a change concerns. A key it leaves out is found by the next resync. */

@@ -56,7 +56,7 @@ export class Network {
 const unanswered: Outcome<never> = { kind: 'UnknownOutcome', message: 'no answer came in time' };
 
 const operations: readonly (keyof Authority)[] = [
-  'takeLease', 'renew', 'resign', 'register', 'incarnate', 'reserve', 'report', 'evict', 'move', 'release',
+  'postpone', 'takeLease', 'renew', 'resign', 'register', 'incarnate', 'reserve', 'report', 'evict', 'move', 'release',
   'releaseHold', 'gate', 'grant', 'attest', 'moveGang', 'forget',
 ];
 
