@@ -31,7 +31,12 @@ export const planOf = (scenario: Scenario, seed: number): FaultPlan =>
 export async function runSeed(scenario: Scenario, options: SeedOptions): Promise<SeedResult> {
   const { seed, mutant, trace } = options;
   const plan = options.plan ?? planOf(scenario, seed);
-  const world = new World({ seed, plan, ...(mutant !== undefined && { mutant }), ...(trace !== undefined && { trace }) });
+  const world = new World({
+    seed,
+    plan,
+    ...(mutant !== undefined && { mutant }),
+    ...(trace !== undefined && { trace }),
+  });
   const assertEnd = scenario.begin(world);
   for (const process of world.processes) process.start();
   world.scheduleFaults();
@@ -51,7 +56,10 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
         windows: windowsOf(world),
         quietCommits: world.commits.slice(quietFrom),
       };
-      for (const [rule, check] of Object.entries(livenessChecks) as [LivenessRule, (typeof livenessChecks)[LivenessRule]][]) {
+      for (const [rule, check] of Object.entries(livenessChecks) as [
+        LivenessRule,
+        (typeof livenessChecks)[LivenessRule],
+      ][]) {
         const result = check(world.history, facts);
         checked.set(rule, result.checked);
         world.report(result.violations);
@@ -71,7 +79,9 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
     checked: Object.fromEntries(checked),
     violations: [
       ...world.violations,
-      ...(world.failure === undefined ? [] : [{ rule: 'crash' as const, revision: at, message: world.failure.stack ?? world.failure.message }]),
+      ...(world.failure === undefined
+        ? []
+        : [{ rule: 'crash' as const, revision: at, message: world.failure.stack ?? world.failure.message }]),
       ...messages.map((message) => ({ rule: 'scenario' as const, revision: at, message })),
     ],
   };

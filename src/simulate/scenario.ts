@@ -24,5 +24,8 @@ export interface SeedResult {
   readonly commits: number;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
   readonly checked: Readonly<Partial<Record<SafetyRule | LivenessRule, number>>>;
-  readonly violations: readonly (Violation | { readonly rule: 'scenario' | 'crash'; readonly revision: number; readonly message: string })[];
+  readonly violations: readonly (
+    | Violation
+    | { readonly rule: 'scenario' | 'crash'; readonly revision: number; readonly message: string }
+  )[];
 }

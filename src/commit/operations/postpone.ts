@@ -17,7 +17,8 @@ export const postpone =
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
     const { status } = replica;
-    if (status.stage !== 'Queued') return reject('NoSuchEdge', `${replica.name} is ${status.stage}: it does not wait`);
+    if (status.stage !== 'Queued')
+      return reject('NoSuchEdge', `${replica.name} is ${status.stage}: it does not wait`);
     const before = status.conditions?.find(({ type }) => type === 'SchedulingRetrying');
     if (before?.status === 'True' && before.reason === input.reason) return already(undefined);
     putStatus(draft, 'Replica', replica.tenant, replica.name, {

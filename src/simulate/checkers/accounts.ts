@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Amount, eachResource, noAmount, sameAmount } from '../../model/amount.js';
+import type { Reservation } from '../../model/kinds/reservation.js';
 import {
   nodeAccountKey,
   type SlotRecord,
@@ -10,7 +11,7 @@ import { isTerminal } from '../../model/stages.js';
 import { CellView, placeOf, slotOf } from './cell-view.js';
 import { ChargeBook, type Counts } from './charge-book.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
-import { wrongGangs, wrongHolds } from './holds.js';
+import { isAnother, wrongGangs, wrongHolds } from './holds.js';
 
 /**
  * [S7] The accounts of nodes, tenants and workloads equal the sums of the charges; a charge, once set, changes
@@ -145,9 +146,25 @@ function changedCharges(commit: Commit): readonly string[] {
       const place = placeOf(key);
       if (place?.part !== 's' || (place.kind !== 'Replica' && place.kind !== 'Reservation')) return false;
       const was = chargeIn(before);
-      return was !== undefined && after !== undefined && !isDeepStrictEqual(was, chargeIn(after));
+      if (was === undefined || after === undefined || isDeepStrictEqual(was, chargeIn(after))) return false;
+      return (
+        place.kind === 'Replica' ||
+        !(isAnother(commit, place.tenant, place.name) || gotDevices(before, after))
+      );
     })
     .map(({ key }) => `${key}: its charge changed after it was set`);
+}
+
+/** A hold that awaits victims gets the devices they free: it had fewer before, and has those still. */
+function gotDevices(before: unknown, after: unknown): boolean {
+  const [was, is] = [before as Pick<Reservation, 'status'>, after as Pick<Reservation, 'status'>];
+  if ((was.status?.awaits ?? []).length <= (is.status?.awaits ?? []).length) return false;
+  const { devices: had = {}, ...rest } = was.status?.charge ?? {};
+  const { devices: has = {}, ...same } = is.status?.charge ?? {};
+  return (
+    isDeepStrictEqual(rest, same) &&
+    Object.entries(had).every(([name, ids]) => ids.every((id) => has[name]?.includes(id) === true))
+  );
 }
 
 /** What uses capacity is charged, and to its own tenant, workload and node. */

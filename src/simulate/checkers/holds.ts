@@ -1,6 +1,7 @@
 import { addAmounts, amountOf, sameAmount } from '../../model/amount.js';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
+import { objectKey, statusKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
 import { type CellView, placeOf } from './cell-view.js';
 import type { Commit } from './checker.js';
@@ -20,7 +21,8 @@ export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
     const { kind, tenant, name } = place;
     if (kind === 'Reservation') {
       const [was, is] = [statusIn(before), statusIn(after)];
-      messages.push(...wrongState(key, was?.state, is?.state), ...wrongParts(key, is));
+      messages.push(...wrongState(key, isAnother(commit, tenant, name) ? undefined : was?.state, is?.state));
+      messages.push(...wrongParts(key, is));
       const owner = cell.object('Reservation', tenant, name)?.spec.owner.name ?? '';
       const gang = cell.object('Replica', tenant, owner)?.spec.gang;
       if (gang !== undefined) gangs.set(`${tenant}/${gang}`, [tenant, gang]);
@@ -31,6 +33,23 @@ export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
     if (!wasCommitted) messages.push(...committedTooEarly(cell, tenant, name));
   }
   return [...messages, ...[...gangs.values()].flatMap(([tenant, name]) => wrongCount(cell, tenant, name))];
+}
+
+/** A new hold for the same owner and intent took the name of one that had ended: another uid, another life. */
+export function isAnother(commit: Commit, tenant: string | undefined, name: string): boolean {
+  const change = commit.changes.find(({ key }) => key === objectKey('Reservation', tenant, name));
+  const [was, is] = [change?.before as Reservation | undefined, change?.after as Reservation | undefined];
+  return (
+    was !== undefined &&
+    is !== undefined &&
+    was.metadata.uid !== is.metadata.uid &&
+    hasEnded(commit, tenant, name)
+  );
+}
+
+function hasEnded(commit: Commit, tenant: string | undefined, name: string): boolean {
+  const change = commit.changes.find(({ key }) => key === statusKey('Reservation', tenant, name));
+  return statusIn(change?.before)?.state !== 'Held';
 }
 
 /** Every gang that reserves, from scratch. */

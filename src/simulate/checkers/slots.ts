@@ -5,7 +5,7 @@ import { CellView, placeOf, slotOf } from './cell-view.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
 
 /** The condition that says that a lost replica may still run beside its replacement. */
-const duplicateCondition = /duplicate/i;
+const duplicateCondition = /^(MayRunTwice|Superseded)$/;
 
 /**
  * [S12] A slot has one record that names its highest incarnation, at most one replica that is not terminal,

@@ -58,8 +58,11 @@ export class ScriptedAgent {
         renewedAt = env.clock.monotonic();
         const sentMs = this.world.time.nowMs;
         const holder = this.shape.name;
-        const outcome = await authority.renew({ name: nodeLeaseName(holder), holder, epoch }).catch(() => undefined);
-        if (outcome?.kind === 'Committed') this.#permittedUntilMs = sentMs + fenceContract.permitSeconds * 1_000;
+        const outcome = await authority
+          .renew({ name: nodeLeaseName(holder), holder, epoch })
+          .catch(() => undefined);
+        if (outcome?.kind === 'Committed')
+          this.#permittedUntilMs = sentMs + fenceContract.permitSeconds * 1_000;
         if (outcome?.kind === 'Rejected') epoch = await this.#register(life, authority);
         isRenewing = false;
       }
@@ -80,7 +83,14 @@ export class ScriptedAgent {
     for (;;) {
       const sentMs = this.world.time.nowMs;
       const outcome = await authority
-        .register({ ...offer, node: name, capacity: offer.allocatable, agent: {}, leaseSeconds: 40, operation })
+        .register({
+          ...offer,
+          node: name,
+          capacity: offer.allocatable,
+          agent: {},
+          leaseSeconds: 40,
+          operation,
+        })
         .catch(() => undefined);
       if (outcome?.kind === 'Committed' || outcome?.kind === 'AlreadyCommitted') {
         this.#permittedUntilMs = sentMs + fenceContract.permitSeconds * 1_000;
@@ -102,7 +112,8 @@ export class ScriptedAgent {
         if (running === undefined) {
           if (!this.#start(replica)) return;
           await this.#report(life, authority, epoch, replica, 'Starting', 'Started');
-        } else if (replica.status.stage === 'Bound') await this.#report(life, authority, epoch, replica, 'Starting', 'Started');
+        } else if (replica.status.stage === 'Bound')
+          await this.#report(life, authority, epoch, replica, 'Starting', 'Started');
         else if (env.random.chance(0.5)) {
           running.stage = 'Ready';
           await this.#report(life, authority, epoch, replica, 'Ready', 'ProbePassed');
@@ -110,7 +121,10 @@ export class ScriptedAgent {
         return;
       case 'Ready':
       case 'Serving':
-        if (running === undefined || env.random.chance(this.options.exits)) {
+        if (
+          running === undefined ||
+          (!this.world.faults.isStopped && env.random.chance(this.options.exits))
+        ) {
           this.#stop(uid);
           const ended = env.random.chance(0.5) ? 'Succeeded' : 'Failed';
           await this.#report(life, authority, epoch, replica, ended, 'Exited', 1);
@@ -121,7 +135,8 @@ export class ScriptedAgent {
         await this.#report(life, authority, epoch, replica, 'Released', 'Stopped');
         return;
       case 'Unknown':
-        if (running === undefined) await this.#report(life, authority, epoch, replica, 'Failed', 'NotRunning', 1);
+        if (running === undefined)
+          await this.#report(life, authority, epoch, replica, 'Failed', 'NotRunning', 1);
         else await this.#report(life, authority, epoch, replica, running.stage, 'StillThere');
         return;
       default:
@@ -149,8 +164,13 @@ export class ScriptedAgent {
   }
 
   #isAtMostOne(replica: Replica): boolean {
-    const revision = this.world.history.get(`/o/WorkloadRevision/${replica.metadata.namespace}/${replica.spec.revision}`);
-    return (revision as { spec: { template: { execution?: string } } } | undefined)?.spec.template.execution === 'AtMostOne';
+    const revision = this.world.history.get(
+      `/o/WorkloadRevision/${replica.metadata.namespace}/${replica.spec.revision}`,
+    );
+    return (
+      (revision as { spec: { template: { execution?: string } } } | undefined)?.spec.template.execution ===
+      'AtMostOne'
+    );
   }
 
   #note({ metadata, spec }: Replica, running: boolean): void {
@@ -176,7 +196,11 @@ export class ScriptedAgent {
     const report: Report = {
       node: this.shape.name,
       nodeEpoch: epoch,
-      replica: { tenant: replica.metadata.namespace ?? '', name: replica.metadata.name, uid: replica.metadata.uid },
+      replica: {
+        tenant: replica.metadata.namespace ?? '',
+        name: replica.metadata.name,
+        uid: replica.metadata.uid,
+      },
       fence: replica.status?.binding?.fence ?? '',
       ...{ stage, reason },
       operation: `report/${replica.metadata.uid}/${stage}/${replica.status?.transitions?.at(-1)?.operation ?? ''}`,
@@ -189,11 +213,22 @@ export class ScriptedAgent {
   /** Says what it has no right to say: the authority must not listen. */
   async #beCareless(life: Life, authority: Authority): Promise<void> {
     const { random } = life.env;
-    const all = await this.world.ask(life, this.servers, ({ cache }) => [...cache.list('Replica')].map(({ object }) => object as Replica));
+    const all = await this.world.ask(life, this.servers, ({ cache }) =>
+      [...cache.list('Replica')].map(({ object }) => object as Replica),
+    );
     const replica = all === undefined || all.length === 0 ? undefined : random.pick(all);
     const epoch = this.#epochs.length === 0 ? undefined : random.pick(this.#epochs);
     if (replica?.status?.binding === undefined || epoch === undefined) return;
-    const stages: readonly Stage[] = ['Starting', 'Ready', 'Serving', 'Succeeded', 'Failed', 'Released', 'Queued', 'Unknown'];
+    const stages: readonly Stage[] = [
+      'Starting',
+      'Ready',
+      'Serving',
+      'Succeeded',
+      'Failed',
+      'Released',
+      'Queued',
+      'Unknown',
+    ];
     const isOwn = replica.status.binding.node === this.shape.name;
     // Of its own under its present epoch only lies that the graph or the fence must catch: the rest would be true.
     const isCurrent = epoch === this.#epochs.at(-1);
@@ -202,7 +237,11 @@ export class ScriptedAgent {
       .report({
         node: this.shape.name,
         nodeEpoch: epoch,
-        replica: { tenant: replica.metadata.namespace ?? '', name: replica.metadata.name, uid: replica.metadata.uid },
+        replica: {
+          tenant: replica.metadata.namespace ?? '',
+          name: replica.metadata.name,
+          uid: replica.metadata.uid,
+        },
         fence,
         stage: random.pick(stages),
         reason: 'Careless',

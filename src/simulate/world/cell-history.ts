@@ -36,7 +36,8 @@ export class CellHistory implements CellState {
     const changes: CommittedChange[] = [];
     for (const write of writes) {
       const before = this.#values.get(write.key);
-      const after: unknown = write.kind === 'put' ? JSON.parse(Buffer.from(write.value).toString()) : undefined;
+      const after: unknown =
+        write.kind === 'put' ? JSON.parse(Buffer.from(write.value).toString()) : undefined;
       if (before === undefined && after === undefined) continue;
       if ((before === undefined) !== (after === undefined)) this.#sorted = undefined;
       if (after === undefined) this.#values.delete(write.key);

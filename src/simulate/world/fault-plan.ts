@@ -61,7 +61,8 @@ const usualRates: Readonly<Record<CallFault, number>> = {
  */
 export function planFaults(random: Random, processes: number, untilMs: number): FaultPlan {
   const rates: Partial<Record<CallFault, number>> = {};
-  for (const kind of callFaults) if (random.chance(0.6)) rates[kind] = usualRates[kind] * (0.3 + 3 * random.float());
+  for (const kind of callFaults)
+    if (random.chance(0.6)) rates[kind] = usualRates[kind] * (0.3 + 3 * random.float());
   const events: FaultEvent[] = [];
   const count = random.integer(8);
   for (let index = 0; index < count; index++) {

@@ -36,7 +36,10 @@ export class Network {
   }
 
   /** What the other side answers, undefined if that takes too long: it may have crashed, and then never does. */
-  #inTime<T>(from: Life, call: Promise<T>): Promise<{ readonly value: T } | { readonly error: Error } | undefined> {
+  #inTime<T>(
+    from: Life,
+    call: Promise<T>,
+  ): Promise<{ readonly value: T } | { readonly error: Error } | undefined> {
     return from.whileAlive(
       new Promise((resolve) => {
         const timer = from.env.after(timeoutMs, () => resolve(undefined));
@@ -56,12 +59,31 @@ export class Network {
 const unanswered: Outcome<never> = { kind: 'UnknownOutcome', message: 'no answer came in time' };
 
 const operations: readonly (keyof Authority)[] = [
-  'postpone', 'takeLease', 'renew', 'resign', 'register', 'incarnate', 'reserve', 'report', 'evict', 'move', 'release',
-  'releaseHold', 'gate', 'grant', 'attest', 'moveGang', 'forget',
+  'postpone',
+  'takeLease',
+  'renew',
+  'resign',
+  'register',
+  'incarnate',
+  'reserve',
+  'report',
+  'evict',
+  'move',
+  'release',
+  'releaseHold',
+  'gate',
+  'grant',
+  'attest',
+  'moveGang',
+  'forget',
 ];
 
 /** An authority in another process: the one that `pick` names at each call. */
-export function remoteAuthority(network: Network, from: Life, pick: () => { readonly to: SimProcess; readonly authority: () => Authority | undefined }): Authority {
+export function remoteAuthority(
+  network: Network,
+  from: Life,
+  pick: () => { readonly to: SimProcess; readonly authority: () => Authority | undefined },
+): Authority {
   const call = async <T>(serve: (authority: Authority) => Promise<T>, none: T): Promise<T> => {
     const { to, authority } = pick();
     const answer = await network.call(from, to, () => {
@@ -73,10 +95,17 @@ export function remoteAuthority(network: Network, from: Life, pick: () => { read
   const remote = Object.fromEntries(
     operations.map((name) => [
       name,
-      (input: never) => call((authority) => (authority[name] as (input: never) => Promise<Outcome<unknown>>)(input), unanswered),
+      (input: never) =>
+        call(
+          (authority) => (authority[name] as (input: never) => Promise<Outcome<unknown>>)(input),
+          unanswered,
+        ),
     ]),
   );
   const bind: Authority['bind'] = (proposals) =>
-    call((authority) => authority.bind(proposals), proposals.map(() => unanswered));
+    call(
+      (authority) => authority.bind(proposals),
+      proposals.map(() => unanswered),
+    );
   return { ...(remote as unknown as Authority), bind };
 }

@@ -17,7 +17,14 @@ interface Snapshot {
   readonly placed: readonly Replica[];
   readonly nodes: readonly { readonly node: Node; readonly account: NodeAccount | undefined }[];
   readonly revisions: ReadonlyMap<string, WorkloadRevision>;
-  readonly gangs: readonly { readonly tenant: string; readonly name: string; readonly uid: string; readonly state: string; readonly holds: number; readonly needs: number }[];
+  readonly gangs: readonly {
+    readonly tenant: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly state: string;
+    readonly holds: number;
+    readonly needs: number;
+  }[];
 }
 
 export interface PlacerOptions {
@@ -37,6 +44,7 @@ export class ScriptedPlacer {
   // Proposals without an answer: sent again under the same operation before anything new is tried.
   readonly #unanswered = new Map<string, Proposal>();
   readonly #retryAtMs = new Map<string, { readonly atMs: number; readonly failures: number }>();
+  readonly #isExplained = new Set<string>();
   #attempts = 0;
 
   constructor(
@@ -50,6 +58,7 @@ export class ScriptedPlacer {
   async #main(life: Life): Promise<void> {
     this.#unanswered.clear();
     this.#retryAtMs.clear();
+    this.#isExplained.clear();
     const authority = this.world.remoteAuthority(life, this.servers);
     const leases = new Map<string, Node>();
     const leadership = new Leadership({
@@ -59,14 +68,22 @@ export class ScriptedPlacer {
     });
     const looking = async (): Promise<void> => {
       for (;;) {
-        const lease = await this.world.ask(life, this.servers, ({ cache }) => cache.get({ kind: 'Lease', namespace: undefined, name: this.options.lease })?.object);
+        const lease = await this.world.ask(
+          life,
+          this.servers,
+          ({ cache }) => cache.get({ kind: 'Lease', namespace: undefined, name: this.options.lease })?.object,
+        );
         if (lease !== undefined) leases.set(this.options.lease, lease as Node);
         await life.env.sleep(1_000);
       }
     };
     void looking();
     await leadership.run(async (term) => {
-      const actor: Actor = { kind: 'scheduler', name: this.options.name, lease: { name: this.options.lease, epoch: term.epoch } };
+      const actor: Actor = {
+        kind: 'scheduler',
+        name: this.options.name,
+        lease: { name: this.options.lease, epoch: term.epoch },
+      };
       while (!term.signal.aborted) await this.#cycle(life, authority, actor, term.giveUp);
     }, new AbortController().signal);
   }
@@ -95,12 +112,15 @@ export class ScriptedPlacer {
     for (const proposal of held) {
       const gang = snapshot.waiting.find(({ metadata }) => metadata.uid === proposal.replica.uid)?.spec.gang;
       const intent = gang === undefined ? 'Bind' : 'Gang';
-      const outcome = await authority.reserve({ ...proposal, intent, deadlineSeconds: 20 }).catch(() => undefined);
+      const outcome = await authority
+        .reserve({ ...proposal, intent, deadlineSeconds: 20 })
+        .catch(() => undefined);
       await this.#answered(authority, actor, proposal, outcome, giveUp);
     }
     const bound = proposals.filter(({ operation }) => operation.startsWith('bind/'));
     const outcomes = await authority.bind(bound).catch(() => undefined);
-    for (const [index, proposal] of bound.entries()) await this.#answered(authority, actor, proposal, outcomes?.[index], giveUp);
+    for (const [index, proposal] of bound.entries())
+      await this.#answered(authority, actor, proposal, outcomes?.[index], giveUp);
   }
 
   async #answered(
@@ -125,16 +145,31 @@ export class ScriptedPlacer {
     const failures = (this.#retryAtMs.get(uid)?.failures ?? 0) + 1;
     const waitMs = Math.min(backoffMsMax, 250 * 2 ** failures);
     this.#retryAtMs.set(uid, { atMs: this.world.time.nowMs + waitMs, failures });
+    // Nodes are picked by chance here, so reasons change by chance. One is enough when nothing else changes.
+    if (this.world.faults.isStopped && this.#isExplained.has(uid)) return;
+    this.#isExplained.add(uid);
     await this.#postponeRef(authority, actor, proposal.replica, outcome.reason, outcome.message);
   }
 
-  async #postpone(authority: Authority, actor: Actor, replica: Replica, reason: 'NodeFull', message: string): Promise<void> {
+  async #postpone(
+    authority: Authority,
+    actor: Actor,
+    replica: Replica,
+    reason: 'NodeFull',
+    message: string,
+  ): Promise<void> {
     const condition = replica.status?.conditions?.find(({ type }) => type === 'SchedulingRetrying');
-    if (condition?.reason === reason) return;
+    if (condition?.status === 'True' && (condition.reason === reason || this.world.faults.isStopped)) return;
     await this.#postponeRef(authority, actor, refOf(replica), reason, message);
   }
 
-  async #postponeRef(authority: Authority, actor: Actor, replica: ReplicaRef, reason: Parameters<Authority['postpone']>[0]['reason'], message: string): Promise<void> {
+  async #postponeRef(
+    authority: Authority,
+    actor: Actor,
+    replica: ReplicaRef,
+    reason: Parameters<Authority['postpone']>[0]['reason'],
+    message: string,
+  ): Promise<void> {
     await authority.postpone({ actor, replica, reason, message }).catch(() => undefined);
   }
 
@@ -142,7 +177,9 @@ export class ScriptedPlacer {
     const { random } = life.env;
     const isCareless = !this.world.faults.isStopped && random.chance(this.options.carelessness);
     const revision = snapshot.revisions.get(`${replica.metadata.namespace}/${replica.spec.revision}`);
-    const fits = isCareless ? snapshot.nodes : snapshot.nodes.filter(({ node, account }) => looksGood(node, account, revision));
+    const fits = isCareless
+      ? snapshot.nodes
+      : snapshot.nodes.filter(({ node, account }) => looksGood(node, account, revision));
     if (fits.length === 0 || snapshot.nodes.length === 0) return undefined;
     const { node } = random.pick(fits);
     const { epoch } = node.status ?? {};
@@ -151,16 +188,32 @@ export class ScriptedPlacer {
     const isScheduled = replica.status?.stage === 'Scheduled';
     const isGang = replica.spec.gang !== undefined;
     const doesReserve = !isScheduled && (isGang || (this.options.reserves && random.chance(0.3)));
-    if (isGang && isScheduled && snapshot.gangs.find(({ name, tenant }) => name === replica.spec.gang && tenant === replica.metadata.namespace)?.state !== 'Committed') return undefined;
+    if (
+      isGang &&
+      isScheduled &&
+      snapshot.gangs.find(
+        ({ name, tenant }) => name === replica.spec.gang && tenant === replica.metadata.namespace,
+      )?.state !== 'Committed'
+    )
+      return undefined;
     const heldOn = isScheduled ? snapshot.placed.length >= 0 && heldNode(replica) : undefined;
-    const target = typeof heldOn === 'string' ? snapshot.nodes.find((one) => one.node.metadata.name === heldOn)?.node ?? node : node;
+    const target =
+      typeof heldOn === 'string'
+        ? (snapshot.nodes.find((one) => one.node.metadata.name === heldOn)?.node ?? node)
+        : node;
     const devices = revision?.spec.template.resources?.devices;
-    const named = isCareless && devices !== undefined && random.chance(0.5) ? pickAny(target, devices, random) : undefined;
+    const named =
+      isCareless && devices !== undefined && random.chance(0.5)
+        ? pickAny(target, devices, random)
+        : undefined;
     return {
       actor,
       replica: refOf(replica),
       node: target.metadata.name,
-      nodeEpoch: isCareless && random.chance(0.2) ? { ...epoch, number: Math.max(1, epoch.number - 1) } : (target.status?.epoch ?? epoch),
+      nodeEpoch:
+        isCareless && random.chance(0.2)
+          ? { ...epoch, number: Math.max(1, epoch.number - 1) }
+          : (target.status?.epoch ?? epoch),
       snapshotRevision: snapshot.version,
       policyRevision: 'builtin',
       operation: `${doesReserve ? 'reserve' : 'bind'}/${replica.metadata.uid}/${this.options.name}/${this.#attempts}`,
@@ -168,12 +221,22 @@ export class ScriptedPlacer {
     };
   }
 
-  async #driveGang(authority: Authority, actor: Actor, { tenant, name, uid, state, holds, needs }: Snapshot['gangs'][number]): Promise<void> {
+  async #driveGang(
+    authority: Authority,
+    actor: Actor,
+    { tenant, name, uid, state, holds, needs }: Snapshot['gangs'][number],
+  ): Promise<void> {
     const move = (to: 'Reserving' | 'Committed'): Promise<unknown> =>
-      authority.moveGang({ actor, tenant, gang: name, uid, to, operation: `gang/${uid}/${to}/${state}` }).catch(() => undefined);
+      authority
+        .moveGang({ actor, tenant, gang: name, uid, to, operation: `gang/${uid}/${to}/${state}` })
+        .catch(() => undefined);
     if (state === 'Waiting') await move('Reserving');
     // Careless now and then: the authority counts holds itself.
-    else if (state === 'Reserving' && (holds >= needs || (this.world.time.random.chance(0.05) && !this.world.faults.isStopped))) await move('Committed');
+    else if (
+      state === 'Reserving' &&
+      (holds >= needs || (this.world.time.random.chance(0.05) && !this.world.faults.isStopped))
+    )
+      await move('Committed');
   }
 }
 
@@ -183,17 +246,23 @@ const heldNode = (replica: Replica): string | undefined =>
 
 function lookAt({ cache, objects }: Reach): Snapshot {
   const replicas = [...objects.list<Replica>('Replica')];
-  const isWaiting = ({ status }: Replica): boolean => status?.stage === 'Queued' || status?.stage === 'Scheduled';
+  const isWaiting = ({ status }: Replica): boolean =>
+    status?.stage === 'Queued' || status?.stage === 'Scheduled';
   return {
     version: objects.version,
     waiting: replicas.filter(isWaiting),
-    placed: replicas.filter((replica) => !isWaiting(replica) && !isTerminal(replica.status?.stage ?? 'Queued')),
+    placed: replicas.filter(
+      (replica) => !isWaiting(replica) && !isTerminal(replica.status?.stage ?? 'Queued'),
+    ),
     nodes: [...objects.list<Node>('Node')].map((node) => ({
       node,
       account: cache.record(nodeAccountKey(node.metadata.name))?.value as NodeAccount | undefined,
     })),
     revisions: new Map(
-      [...objects.list<WorkloadRevision>('WorkloadRevision')].map((revision) => [`${revision.metadata.namespace}/${revision.metadata.name}`, revision]),
+      [...objects.list<WorkloadRevision>('WorkloadRevision')].map((revision) => [
+        `${revision.metadata.namespace}/${revision.metadata.name}`,
+        revision,
+      ]),
     ),
     gangs: [...objects.list('Gang')].map(({ metadata, spec, status }) => ({
       tenant: metadata.namespace ?? '',
@@ -207,22 +276,45 @@ function lookAt({ cache, objects }: Reach): Snapshot {
 }
 
 /** A quick look, which leaves much to the authority: neighbours, quota and residency are not looked at. */
-function looksGood(node: Node, account: NodeAccount | undefined, revision: WorkloadRevision | undefined): boolean {
+function looksGood(
+  node: Node,
+  account: NodeAccount | undefined,
+  revision: WorkloadRevision | undefined,
+): boolean {
   if (account === undefined || account.gate.state === 'Closed') return false;
   if (node.spec.unschedulable === true || node.spec.drain !== undefined) return false;
   const { regions = [], zones = [], nodeSelector = {}, tolerations = [] } = revision?.spec.placement ?? {};
   if (regions.length > 0 && !regions.includes(node.spec.region ?? '')) return false;
   if (zones.length > 0 && !zones.includes(node.spec.zone ?? '')) return false;
   if ((node.spec.taints ?? []).length > 0 && tolerations.length === 0) return false;
-  for (const [key, value] of Object.entries(nodeSelector)) if (node.metadata.labels?.[key] !== value) return false;
-  return firstOver(account.used, amountOf(revision?.spec.template.resources ?? {}), account.allocatable, 'isNone') === undefined;
+  for (const [key, value] of Object.entries(nodeSelector))
+    if (node.metadata.labels?.[key] !== value) return false;
+  return (
+    firstOver(
+      account.used,
+      amountOf(revision?.spec.template.resources ?? {}),
+      account.allocatable,
+      'isNone',
+    ) === undefined
+  );
 }
 
-const pickAny = (node: Node, devices: Readonly<Record<string, number>>, random: { pick<T>(items: readonly T[]): T }): Record<string, string[]> =>
+const pickAny = (
+  node: Node,
+  devices: Readonly<Record<string, number>>,
+  random: { pick<T>(items: readonly T[]): T },
+): Record<string, string[]> =>
   Object.fromEntries(
     Object.entries(devices)
       .filter(([name]) => (node.status?.devices?.[name] ?? []).length > 0)
-      .map(([name, count]) => [name, Array.from({ length: count }, () => random.pick(node.status?.devices?.[name] ?? ['none']))]),
+      .map(([name, count]) => [
+        name,
+        Array.from({ length: count }, () => random.pick(node.status?.devices?.[name] ?? ['none'])),
+      ]),
   );
 
-const refOf = ({ metadata }: Replica): ReplicaRef => ({ tenant: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid });
+const refOf = ({ metadata }: Replica): ReplicaRef => ({
+  tenant: metadata.namespace ?? '',
+  name: metadata.name,
+  uid: metadata.uid,
+});

@@ -8,14 +8,32 @@ import type { NodeShape } from './agent.js';
 /** A small platform with something for every rule to decide: what runs of the simulator start from. */
 
 export const nodeShapes: readonly NodeShape[] = [
-  { name: 'n1', region: 'eu', zone: 'a', labels: { pool: 'general' }, allocatable: { cpu: '6', memory: '16Gi' } },
-  { name: 'n2', region: 'eu', zone: 'b', labels: { pool: 'general' }, allocatable: { cpu: '4', memory: '8Gi' } },
+  {
+    name: 'n1',
+    region: 'eu',
+    zone: 'a',
+    labels: { pool: 'general' },
+    allocatable: { cpu: '6', memory: '16Gi' },
+  },
+  {
+    name: 'n2',
+    region: 'eu',
+    zone: 'b',
+    labels: { pool: 'general' },
+    allocatable: { cpu: '4', memory: '8Gi' },
+  },
   {
     ...{ name: 'n3', region: 'eu', zone: 'a', labels: { pool: 'gpu' } },
     allocatable: { cpu: '4', memory: '8Gi', devices: { gpu: 2 } },
     devices: { gpu: ['gpu-1', 'gpu-2'] },
   },
-  { name: 'n4', region: 'us', zone: 'a', labels: { pool: 'general' }, allocatable: { cpu: '4', memory: '8Gi' } },
+  {
+    name: 'n4',
+    region: 'us',
+    zone: 'a',
+    labels: { pool: 'general' },
+    allocatable: { cpu: '4', memory: '8Gi' },
+  },
   {
     ...{ name: 'n5', region: 'eu', zone: 'b', labels: { pool: 'general', [recoveryPoolLabel]: 'true' } },
     allocatable: { cpu: '4', memory: '8Gi' },
@@ -23,7 +41,12 @@ export const nodeShapes: readonly NodeShape[] = [
 ];
 
 const object = (kind: string, namespace: string | undefined, name: string, spec: object): BerthObject =>
-  ({ apiVersion: 'berth.dev/v1', kind, metadata: { name, ...(namespace !== undefined && { namespace }) }, spec }) as unknown as BerthObject;
+  ({
+    apiVersion: 'berth.dev/v1',
+    kind,
+    metadata: { name, ...(namespace !== undefined && { namespace }) },
+    spec,
+  }) as unknown as BerthObject;
 
 const run = { process: { command: ['work'] } };
 
@@ -48,7 +71,10 @@ export const wishes: readonly BerthObject[] = [
   object('Workload', 'alpha', 'near', {
     ...{ type: 'Service', replicas: 2 },
     template: { run, labels: { app: 'near' }, resources: { cpu: '500m' } },
-    placement: { zones: ['a'], antiAffinity: [{ topology: 'Node', selector: { matchLabels: { app: 'api' } } }] },
+    placement: {
+      zones: ['a'],
+      antiAffinity: [{ topology: 'Node', selector: { matchLabels: { app: 'api' } } }],
+    },
   }),
   object('Workload', 'beta', 'web', {
     ...{ type: 'Service', replicas: 2 },
@@ -76,7 +102,11 @@ export const wishes: readonly BerthObject[] = [
 ];
 
 /** Creates what is not there yet, until all of it is. */
-export async function makeWishes(life: Life, objects: Objects, wanted: readonly BerthObject[]): Promise<void> {
+export async function makeWishes(
+  life: Life,
+  objects: Objects,
+  wanted: readonly BerthObject[],
+): Promise<void> {
   for (const wish of wanted) {
     const { kind, metadata } = wish;
     while (objects.get(kind, metadata.namespace, metadata.name) === undefined) {

@@ -71,7 +71,13 @@ export class ProcessStore implements Store {
   }
 
   watch(range: KeyRange, options: WatchOptions): Watch {
-    return new ProcessWatch(this.shared.store.watch(range, options), options.after, this.life, this.faults, this.isCut);
+    return new ProcessWatch(
+      this.shared.store.watch(range, options),
+      options.after,
+      this.life,
+      this.faults,
+      this.isCut,
+    );
   }
 
   async compact(revision: Revision): Promise<void> {

@@ -38,11 +38,17 @@ async function changeMind(life: Life, objects: Objects): Promise<void> {
   const { namespace, name, uid } = workload.metadata;
   const node = random.pick(nodes).metadata.name;
   const changeNode = (spec: object): Promise<unknown> =>
-    objects.modify<Node>('Node', undefined, node, 'spec', (live) => ({ ...live, spec: { ...live.spec, ...spec } }));
+    objects.modify<Node>('Node', undefined, node, 'spec', (live) => ({
+      ...live,
+      spec: { ...live.spec, ...spec },
+    }));
   switch (random.integer(9)) {
     case 0:
     case 1:
-      await objects.modify('Workload', namespace, name, 'spec', (live) => ({ ...live, spec: { ...live.spec, replicas: random.integer(5) } }));
+      await objects.modify('Workload', namespace, name, 'spec', (live) => ({
+        ...live,
+        spec: { ...live.spec, replicas: random.integer(5) },
+      }));
       return;
     case 2:
       await objects.delete('Workload', namespace, name, uid);
@@ -50,7 +56,10 @@ async function changeMind(life: Life, objects: Objects): Promise<void> {
     case 3: {
       const tenant = random.pick(['alpha', 'beta']);
       const cpu = String(1 + random.integer(9));
-      await objects.modify('Tenant', undefined, tenant, 'spec', (live) => ({ ...live, spec: { ...live.spec, guaranteed: {}, limit: { cpu } } }));
+      await objects.modify('Tenant', undefined, tenant, 'spec', (live) => ({
+        ...live,
+        spec: { ...live.spec, guaranteed: {}, limit: { cpu } },
+      }));
       return;
     }
     case 4:
@@ -71,18 +80,28 @@ async function changeMind(life: Life, objects: Objects): Promise<void> {
     default:
       await objects.modify<Node>('Node', undefined, node, 'spec', (live) => ({
         ...live,
-        metadata: { ...live.metadata, labels: { ...live.metadata.labels, pool: random.pick(['general', 'gpu']) } },
+        metadata: {
+          ...live.metadata,
+          labels: { ...live.metadata.labels, pool: random.pick(['general', 'gpu']) },
+        },
       }));
   }
 }
 
 async function putNodeBack(objects: Objects, { metadata, spec }: Node): Promise<void> {
-  const isOpen = spec.unschedulable !== true && spec.drain === undefined && (spec.taints ?? []).length + (spec.tenants ?? []).length === 0;
+  const isOpen =
+    spec.unschedulable !== true &&
+    spec.drain === undefined &&
+    (spec.taints ?? []).length + (spec.tenants ?? []).length === 0;
   const pool = metadata.name === 'n3' ? 'gpu' : 'general';
   if (isOpen && metadata.labels?.['pool'] === pool) return;
   await objects.modify<Node>('Node', undefined, metadata.name, 'spec', (live) => {
     const { drain: _, ...rest } = live.spec;
-    return { ...live, metadata: { ...live.metadata, labels: { ...live.metadata.labels, pool } }, spec: { ...rest, unschedulable: false, taints: [], tenants: [] } };
+    return {
+      ...live,
+      metadata: { ...live.metadata, labels: { ...live.metadata.labels, pool } },
+      spec: { ...rest, unschedulable: false, taints: [], tenants: [] },
+    };
   });
 }
 
@@ -91,5 +110,8 @@ async function putBack(objects: Objects, { kind, metadata, spec }: BerthObject):
   if (live === undefined || live.metadata.deletionTimestamp !== undefined) return;
   const part = kind === 'Workload' ? 'replicas' : kind === 'Tenant' ? 'limit' : undefined;
   if (part === undefined || JSON.stringify(live.spec?.[part]) === JSON.stringify(spec?.[part])) return;
-  await objects.modify(kind, metadata.namespace, metadata.name, 'spec', (now) => ({ ...now, spec: { ...now.spec, [part]: spec?.[part] } }));
+  await objects.modify(kind, metadata.namespace, metadata.name, 'spec', (now) => ({
+    ...now,
+    spec: { ...now.spec, [part]: spec?.[part] },
+  }));
 }

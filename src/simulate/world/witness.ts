@@ -30,7 +30,12 @@ export class Witness {
     while (!life.isOver) {
       const after = cache.version;
       const seen = new Map([...cache.list('Replica')].map(({ object }) => [keyOf(object), object.status]));
-      tell(watcher.listed(after, [...cache.list('Replica')].map(({ object }) => [keyOf(object), { status: object.status }] as const)));
+      tell(
+        watcher.listed(
+          after,
+          [...cache.list('Replica')].map(({ object }) => [keyOf(object), { status: object.status }] as const),
+        ),
+      );
       try {
         for await (const { changes, upTo } of watchObjects(cache, kind, { after })) {
           for (const { type, object } of changes) {

@@ -99,7 +99,11 @@ export class World {
       store: this.#store,
       transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
     };
-    const reach = await reachStore(life, new ProcessStore(shared, life, this.faults, this.wire, isCut), this.checks);
+    const reach = await reachStore(
+      life,
+      new ProcessStore(shared, life, this.faults, this.wire, isCut),
+      this.checks,
+    );
     this.reaches.set(life.process, reach);
     return reach;
   }
