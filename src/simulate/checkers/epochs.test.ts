@@ -11,7 +11,9 @@ function bound(): HonestCell {
   return cell;
 }
 const put = (cell: HonestCell, key: string, patch: object | undefined): void => {
-  cell.transact('server-1', (draft) => draft.put(key, patch && { ...draft.get<object>(key), ...patch }));
+  cell.transact('server-1', (draft) =>
+    draft.put(key, patch && { ...(draft.get(key) as object | undefined), ...patch }),
+  );
 };
 /** The next move as if it had been decided on another epoch, lease or nothing. */
 const claiming = (cell: HonestCell, patch: object): HonestCell =>
@@ -19,7 +21,7 @@ const claiming = (cell: HonestCell, patch: object): HonestCell =>
     draft.change<{ status: ReplicaStatus }>(replicaKey('web-0-1'), ({ status }) => {
       const transitions = status.transitions ?? [];
       const last = { ...transitions.at(-1), ...patch } as ReplicaTransition;
-      return { status: { ...status, transitions: transitions.with(-1, last) } };
+      return { status: { ...status, transitions: transitions.with(transitions.length - 1, last) } };
     }),
   );
 const second = { cell: 1, number: 2 };

@@ -70,7 +70,9 @@ describe('[S6] every transition is an edge made by its owner', () => {
 
   it('a transition from a stage it was not at is noticed', () => {
     const cell = bound();
-    transitions(cell, (list) => list.with(-1, { ...(list.at(-1) as ReplicaTransition), from: 'Ready' }));
+    transitions(cell, (list) =>
+      list.with(list.length - 1, { ...(list.at(-1) as ReplicaTransition), from: 'Ready' }),
+    );
     cell.move('web-0-1', 'Starting', 'agent:n1');
     expect(cell.messages.join()).toContain('a transition from Ready to Starting was made at Bound');
   });
@@ -78,7 +80,10 @@ describe('[S6] every transition is an edge made by its owner', () => {
   it('an operation that moves a replica twice is noticed', () => {
     const cell = bound();
     transitions(cell, (list) =>
-      list.with(-1, { ...(list.at(-1) as ReplicaTransition), operation: list[0]?.operation ?? '' }),
+      list.with(list.length - 1, {
+        ...(list.at(-1) as ReplicaTransition),
+        operation: list[0]?.operation ?? '',
+      }),
     );
     cell.move('web-0-1', 'Starting', 'agent:n1');
     expect(cell.messages.join()).toContain('moved it again, to Starting');
@@ -99,7 +104,7 @@ describe('[S6] every transition is an edge made by its owner', () => {
 
 describe('[S6] every other write is its owner’s', () => {
   const change = (cell: HonestCell, by: string, key: string, patch: object): HonestCell => {
-    cell.transact(by, (draft) => draft.put(key, { ...(draft.get<object>(key) ?? {}), ...patch }));
+    cell.transact(by, (draft) => draft.put(key, { ...(draft.get(key) as object | undefined), ...patch }));
     return cell;
   };
   const workload = objectKey('Workload', 'shop', 'web');
