@@ -134,6 +134,11 @@ export const reasonTable = {
     callerMay: 'backoff',
     cure: 'more members reserve, or all are released and try again',
   },
+  GangCommitted: {
+    meaning: 'the gang of this hold is committed: its holds neither expire nor are given up',
+    callerMay: 'never',
+    cure: 'none: its members go forward',
+  },
   Contended: {
     meaning: 'others kept changing what the operation relies on, more often than it retries',
     callerMay: 'backoff',

@@ -24,8 +24,8 @@ export const kindRange = (part: ObjectPart, kind: KindDefinition, namespace?: st
     `/${part}/${kind.kind}/${kind.scope === 'Cluster' ? `${noNamespace}/` : namespace === undefined ? '' : `${namespace}/`}`,
   );
 
-/** Everything that belongs to objects, of all kinds: one watch feeds the cache. */
-export const objectsRange: KeyRange = { from: '/o/', to: '/s0' };
+/** Every key there is: one watch feeds the cache. */
+export const everythingRange: KeyRange = keysUnder('/');
 
 export function parseStoreKey(
   storedKey: string,

@@ -1,6 +1,7 @@
 import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
 import type { BerthObject } from '../model/object.js';
+import { recordViews, renderRecord, viewOfKey } from '../model/record-views.js';
 import {
   asRevision,
   type ChangeSet,
@@ -12,7 +13,7 @@ import {
 import { WatchBuffer } from '../store/watch-buffer.js';
 import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
 import type { Codec } from './codec.js';
-import { type ObjectKey, objectsRange, parseStoreKey, shownKey } from './keys.js';
+import { everythingRange, type ObjectKey, parseStoreKey, shownKey } from './keys.js';
 import { readPages } from './read-pages.js';
 
 /** An object as the cache holds it, with the revisions that a guarded write needs. */
@@ -33,10 +34,17 @@ export interface ObjectEvent {
   readonly before: BerthObject | undefined;
 }
 
+/** One key of the store as the cache holds it. The value must not be changed. */
+export interface CachedRecord<T = unknown> {
+  readonly value: T;
+  readonly revision: Revision;
+  readonly createRevision: Revision;
+}
+
 interface Slot {
   readonly key: ObjectKey;
-  stored: { readonly value: StoredObject; readonly revision: Revision } | undefined;
-  status: { readonly value: StoredStatus; readonly revision: Revision } | undefined;
+  stored: CachedRecord<StoredObject> | undefined;
+  status: CachedRecord<StoredStatus> | undefined;
   cached: CachedObject | undefined;
 }
 
@@ -51,8 +59,8 @@ const eventsKeptMax = 20_000;
 const reconnectDelayMs = 200;
 
 /**
- * The only read cache over a store: every object in memory, fed by one store watch. It serves reads, lists
- * and watches.
+ * The only read cache over a store: every object and every record of the authority in memory, fed by one store
+ * watch, so that both show one revision. It serves reads, lists and watches.
  *
  * Invariants: the cache shows the state at `revision` exactly. Its watchers see each change of an object once,
  * in order: also when the store's own watch was cut (it resumes after the last revision seen) and when the
@@ -60,6 +68,8 @@ const reconnectDelayMs = 200;
  */
 export class ObjectCache {
   readonly #kinds = new Map<string, KindIndex>();
+  // By the key of the store, all of them: the authority looks up single keys many times for each operation.
+  readonly #records = new Map<string, CachedRecord>();
   readonly #watchers = new Set<WatchBuffer<ObjectEvent>>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly wake: () => void }>();
   readonly #stop = new AbortController();
@@ -100,7 +110,7 @@ export class ObjectCache {
 
   /** Reads everything once, then follows the store until it is closed. */
   async start(): Promise<void> {
-    const { entries, revision } = await readPages(this.parts.store, objectsRange, this.parts.env);
+    const { entries, revision } = await readPages(this.parts.store, everythingRange, this.parts.env);
     this.#replaceAll(entries, revision);
     this.#forgotten = revision;
     this.#kept = [];
@@ -116,6 +126,16 @@ export class ObjectCache {
 
   get(key: ObjectKey): CachedObject | undefined {
     return this.#cached(this.#kinds.get(key.kind)?.slots.get(sortKey(key)));
+  }
+
+  /** What stands under one key of the store, be it part of an object or a record of the authority. */
+  record(storedKey: string): CachedRecord | undefined {
+    return this.#records.get(storedKey);
+  }
+
+  /** What stands under the keys that begin with this, in no order. */
+  *records(prefix: string): Generator<readonly [key: string, record: CachedRecord]> {
+    for (const entry of this.#records) if (entry[0].startsWith(prefix)) yield entry;
   }
 
   /** The objects of a kind, in order of tenant and name; of one tenant if given. */
@@ -181,7 +201,7 @@ export class ObjectCache {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        for await (const sets of store.watch(objectsRange, { after: this.#revision, signal })) {
+        for await (const sets of store.watch(everythingRange, { after: this.#revision, signal })) {
           for (const set of sets) this.#apply(set);
         }
       } catch (error) {
@@ -194,7 +214,7 @@ export class ObjectCache {
 
   async #listAgain(): Promise<boolean> {
     try {
-      const { entries, revision } = await readPages(this.parts.store, objectsRange, this.parts.env);
+      const { entries, revision } = await readPages(this.parts.store, everythingRange, this.parts.env);
       this.#publish({ revision, changes: this.#replaceAll(entries, revision) });
       return true;
     } catch {
@@ -212,16 +232,17 @@ export class ObjectCache {
     const present = new Set<string>();
     for (const entry of entries) {
       present.add(entry.key);
+      if (this.#records.get(entry.key)?.revision === entry.modRevision) continue;
+      const record = this.#setRecord(entry);
       const slot = this.#slotOf(entry.key);
       if (slot === undefined) continue;
-      const known = slot.part === 'o' ? slot.slot.stored?.revision : slot.slot.status?.revision;
-      if (known === entry.modRevision) continue;
       touch(slot.slot);
-      this.#setPart(slot, entry);
+      this.#setPart(slot, rendered(entry.key, record));
     }
+    for (const key of this.#records.keys()) if (!present.has(key)) this.#records.delete(key);
     for (const index of this.#kinds.values()) {
       for (const slot of index.slots.values()) {
-        if (slot.stored !== undefined && !present.has(`/o/${shownKey(slot.key)}`)) {
+        if (slot.stored !== undefined && !present.has(storedUnder(slot.key))) {
           touch(slot);
           slot.stored = undefined;
         }
@@ -238,13 +259,13 @@ export class ObjectCache {
   #apply(set: ChangeSet): void {
     const touched = new Map<Slot, { slot: Slot; before: CachedObject | undefined }>();
     for (const change of set.changes) {
+      const record = change.kind === 'put' ? this.#setRecord(change.entry) : undefined;
+      if (change.kind === 'delete') this.#records.delete(change.key);
       const found = this.#slotOf(change.kind === 'put' ? change.entry.key : change.key);
       if (found === undefined) continue;
-      const { slot, part } = found;
+      const { slot } = found;
       if (!touched.has(slot)) touched.set(slot, { slot, before: this.#cached(slot) });
-      if (change.kind === 'put') this.#setPart(found, change.entry);
-      else if (part === 'o') slot.stored = undefined;
-      else slot.status = undefined;
+      this.#setPart(found, rendered(change.kind === 'put' ? change.entry.key : change.key, record));
     }
     this.#revision = set.revision;
     this.#publish({ revision: set.revision, changes: this.#eventsOf(touched.values(), set.revision) });
@@ -297,7 +318,7 @@ export class ObjectCache {
   }
 
   #slotOf(storedKey: string): { readonly slot: Slot; readonly part: 'o' | 's' } | undefined {
-    const parsed = parseStoreKey(storedKey);
+    const parsed = parseStoreKey(storedKey) ?? viewedKey(storedKey);
     if (parsed === undefined) return undefined;
     const { key, part } = parsed;
     let index = this.#kinds.get(key.kind);
@@ -313,11 +334,21 @@ export class ObjectCache {
     return { slot, part };
   }
 
-  #setPart({ slot, part }: { slot: Slot; part: 'o' | 's' }, entry: Entry): void {
-    const value = this.parts.codec.decode(entry.value);
+  #setPart({ slot, part }: { slot: Slot; part: 'o' | 's' }, record: CachedRecord | undefined): void {
     slot.cached = undefined;
-    if (part === 'o') slot.stored = { value: value as StoredObject, revision: entry.modRevision };
-    else slot.status = { value: value as StoredStatus, revision: entry.modRevision };
+    // A parsed boundary: only objects are written under these keys.
+    if (part === 'o') slot.stored = record as CachedRecord<StoredObject> | undefined;
+    else slot.status = record as CachedRecord<StoredStatus> | undefined;
+  }
+
+  #setRecord(entry: Entry): CachedRecord {
+    const record = {
+      value: this.parts.codec.decode(entry.value),
+      revision: entry.modRevision,
+      createRevision: entry.createRevision,
+    };
+    this.#records.set(entry.key, record);
+    return record;
   }
 
   #cached(slot: Slot | undefined): CachedObject | undefined {
@@ -338,6 +369,23 @@ export class ObjectCache {
 
 // A tenant's name is a DNS label and an object's a DNS name: neither has a slash.
 const sortKey = (key: ObjectKey): string => `${key.namespace ?? ''}/${key.name}`;
+
+/** The record that an object is a view of, if it is one. */
+const viewedKey = (storedKey: string): { readonly part: 'o'; readonly key: ObjectKey } | undefined => {
+  const found = viewOfKey(storedKey);
+  return found && { part: 'o', key: { kind: found.view.kind, namespace: undefined, name: found.name } };
+};
+
+/** Records that people see as objects are held as those; all others as they are. */
+function rendered(storedKey: string, record: CachedRecord | undefined): CachedRecord | undefined {
+  const object = record === undefined ? undefined : renderRecord(storedKey, record.value);
+  return record === undefined || object === undefined ? record : { ...record, value: object };
+}
+
+const storedUnder = (key: ObjectKey): string => {
+  const view = recordViews.find(({ kind }) => kind === key.kind);
+  return view === undefined ? `/o/${shownKey(key)}` : `${view.prefix}${key.name}`;
+};
 
 function firstAtOrAfter(sorted: readonly string[], wanted: string): number {
   let low = 0;

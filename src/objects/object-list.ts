@@ -2,6 +2,7 @@ import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
+import { isRecordView } from '../model/record-views.js';
 import { asRevision, type Entry, type Revision, type Store } from '../store/contract.js';
 import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
 import type { Codec } from './codec.js';
@@ -45,6 +46,11 @@ export class ObjectLister {
   ) {}
 
   list(kind: KindDefinition, options: ListOptions = {}): Promise<ObjectList> {
+    // Views of records are not stored as objects, so later pages could not be read: they come as one page.
+    if (isRecordView(kind.kind)) {
+      const { limit: _, ...whole } = options;
+      return Promise.resolve(this.#fromCache(kind, whole));
+    }
     return options.continueToken === undefined
       ? Promise.resolve(this.#fromCache(kind, options))
       : this.#fromStore(kind, options, options.continueToken);

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { BerthError, isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject, ObjectMeta } from '../model/object.js';
+import { isRecordView } from '../model/record-views.js';
 import type { Admission, FieldValidation } from './admission.js';
 import { applyConfiguration } from './apply/apply.js';
 import { describeConflicts } from './apply/describe-conflicts.js';
@@ -58,6 +59,15 @@ export const orphanFinalizer = 'orphan';
 /** On every tenant, until nothing is left in it. */
 export const contentsFinalizer = 'berth.dev/contents';
 
+/** A view of a record of the authority changes only with that record. */
+function refuseView(kind: KindDefinition): void {
+  if (!isRecordView(kind.kind)) return;
+  throw new BerthError(
+    'MethodNotAllowed',
+    `${kind.plural} show what the authority has recorded; they are not written as objects`,
+  );
+}
+
 const schemaOf = (kind: KindDefinition): unknown => ({ type: 'object', properties: kind.fields });
 
 /**
@@ -93,6 +103,7 @@ export class ObjectStore {
     options: WriteOptions,
     tracking: Tracking,
   ): Promise<Written> {
+    refuseView(kind);
     const { env } = this.parts;
     const isGenerated = !asked.metadata.name && asked.metadata.generateName !== undefined;
     for (let attempt = 1; ; attempt++) {
@@ -216,6 +227,7 @@ export class ObjectStore {
     options: WriteOptions,
     tracking: Tracking,
   ): Promise<Written> {
+    refuseView(kind);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const cached = this.parts.cache.get(key);
       if (cached === undefined) throw notFound(kind, key);
@@ -246,6 +258,7 @@ export class ObjectStore {
     key: ObjectKey,
     options: DeleteOptions = {},
   ): Promise<{ readonly object: BerthObject; readonly isGone: boolean }> {
+    refuseView(kind);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const cached = this.parts.cache.get(key);
       if (cached === undefined) throw notFound(kind, key);

@@ -88,6 +88,9 @@ const status = record(
       { graceSeconds: seconds('How long it gets to stop.'), message: text('Why, for people.') },
     ),
     hold: nameOf('The Reservation it is Scheduled on.'),
+    awaitedBy: text('The Reservation that gets what it frees, since it was preempted for it: tenant/name.', {
+      maxLength: 320,
+    }),
     step: text('What its agent is doing now: pulling the image, waiting for a probe.', { maxLength: 253 }),
     executions: count('How often it was started on its node.'),
     exitCode: integer('The exit code of the last execution.', { minimum: -256, maximum: 65_535 }),

@@ -1,0 +1,105 @@
+import type { Env } from '../env/env.js';
+import { wallTimestamp } from '../env/instant.js';
+import type * as ports from '../model/ports.js';
+import type { Epoch } from '../model/records.js';
+import type { Stage } from '../model/stages.js';
+import type { Replica } from '../model/kinds/replica.js';
+import { Checks } from './checks.js';
+import { Committer, type CommitterOptions } from './committer.js';
+import type { Context } from './context.js';
+import type { Decide } from './decision.js';
+import { bind } from './operations/bind.js';
+import { evict } from './operations/disrupt.js';
+import { forget } from './operations/forget.js';
+import { moveGang } from './operations/gang.js';
+import { grantWhole } from './operations/grant.js';
+import { incarnate } from './operations/incarnate.js';
+import { renewLease, resignLease, takeLease } from './operations/leases.js';
+import { move } from './operations/move.js';
+import { attest, gate, register } from './operations/nodes.js';
+import { release, releaseHold } from './operations/release.js';
+import { report } from './operations/report.js';
+import { reserve } from './operations/reserve.js';
+
+export interface AuthorityOptions extends CommitterOptions {
+  readonly env: Env;
+  /** The incarnation of the cell. */
+  readonly cell: number;
+  readonly checks?: Checks;
+}
+
+type Outcome<T> = ports.Outcome<T>;
+
+/**
+ * The authority of a cell (DESIGN §5): each operation is a pure decision over what its draft shows, carried by one
+ * guarded transaction. Safe wherever and however often it runs; one at a time is for speed.
+ */
+export class CommitAuthority implements ports.Authority {
+  readonly #committer: Committer;
+  readonly #checks: Checks;
+
+  constructor(private readonly options: AuthorityOptions) {
+    this.#committer = new Committer(options);
+    this.#checks = options.checks ?? new Checks();
+  }
+
+  takeLease(input: ports.TakeLease): Promise<Outcome<{ readonly epoch: Epoch }>> {
+    return this.#submit((context) => takeLease(context, input));
+  }
+  renew(
+    input: ports.RenewLease,
+  ): Promise<Outcome<{ readonly epoch: Epoch; readonly leaseRevision: number }>> {
+    return this.#submit((context) => renewLease(context, input));
+  }
+  resign(input: ports.RenewLease): Promise<Outcome<undefined>> {
+    return this.#submit((context) => resignLease(context, input));
+  }
+  register(input: ports.Register): Promise<Outcome<{ readonly epoch: Epoch }>> {
+    return this.#submit((context) => register(context, input));
+  }
+  incarnate(input: ports.Incarnate): Promise<Outcome<{ readonly replica: Replica }>> {
+    return this.#submit((context) => incarnate(context, input));
+  }
+  reserve(input: ports.Reserve): Promise<Outcome<{ readonly reservation: string; readonly uid: string }>> {
+    return this.#submit((context) => reserve(context, input));
+  }
+  bind(proposals: readonly ports.Proposal[]): Promise<readonly Outcome<{ readonly fence: string }>[]> {
+    return Promise.all(proposals.map((proposal) => this.#submit((context) => bind(context, proposal))));
+  }
+  report(input: ports.Report): Promise<Outcome<{ readonly stage: Stage }>> {
+    return this.#submit((context) => report(context, input));
+  }
+  evict(input: ports.Evict): Promise<Outcome<{ readonly stage: Stage }>> {
+    return this.#submit((context) => evict(context, input));
+  }
+  move(input: ports.Move): Promise<Outcome<{ readonly stage: Stage }>> {
+    return this.#submit((context) => move(context, input));
+  }
+  release(input: ports.Release): Promise<Outcome<{ readonly stage: Stage }>> {
+    return this.#submit((context) => release(context, input));
+  }
+  releaseHold(input: ports.ReleaseHold): Promise<Outcome<undefined>> {
+    return this.#submit((context) => releaseHold(context, input));
+  }
+  gate(input: ports.Gate): Promise<Outcome<undefined>> {
+    return this.#submit((context) => gate(context, input));
+  }
+  grant(input: ports.Grant): Promise<Outcome<undefined>> {
+    return this.#submit((context) => grantWhole(context, input));
+  }
+  attest(input: ports.Attest): Promise<Outcome<undefined>> {
+    return this.#submit((context) => attest(context, input));
+  }
+  moveGang(input: ports.MoveGang): Promise<Outcome<undefined>> {
+    return this.#submit((context) => moveGang(context, input));
+  }
+  forget(input: ports.Forget): Promise<Outcome<undefined>> {
+    return this.#submit((context) => forget(context, input));
+  }
+
+  #submit<T>(decide: (context: Context) => Decide<T>): Promise<Outcome<T>> {
+    const { env, cell } = this.options;
+    const at = wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z');
+    return this.#committer.submit(decide({ checks: this.#checks, at, uid: env.uuid(), cell }));
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The checks of the authority by name. All are on, always; the simulator switches one off at a time to show that
+ * its checkers would notice (`berth simulate --mutants`). A check without a name here cannot be shown to matter.
+ */
+export const checkNames = [
+  // Who acts: under which epoch, and whether the move is theirs.
+  'epoch.lease',
+  'epoch.node',
+  'epoch.nodeState',
+  'epoch.renew',
+  'owner.edge',
+  'owner.lease',
+  'owner.report.node',
+  'owner.report.fence',
+  'owner.lease.take',
+  'stage.edge',
+  'stage.from',
+  'operation.repeated',
+  // What bind and reserve check about the replica.
+  'bind.uid',
+  'bind.alreadyBound',
+  'bind.stage',
+  'bind.slot',
+  'bind.hold',
+  'bind.hold.owner',
+  'bind.gang',
+  // What they check about the node and the tenant.
+  'bind.nodeEpoch',
+  'bind.gate',
+  'bind.region',
+  'bind.zone',
+  'bind.residency',
+  'bind.tenancy',
+  'bind.selector',
+  'bind.taints',
+  'bind.unschedulable',
+  'bind.drain',
+  'bind.antiAffinity',
+  'bind.antiAffinity.others',
+  'bind.spread',
+  'bind.pool',
+  'bind.capacity',
+  'bind.devices',
+  'bind.ports',
+  'bind.quota',
+  // What each posting adds or takes.
+  'post.node.used',
+  'post.node.claims',
+  'post.node.revisions',
+  'post.tenant.used',
+  'post.tenant.borrowed',
+  'post.workload',
+  'unpost.node',
+  'unpost.tenant',
+  'unpost.workload',
+  'post.lost',
+  // Slots, holds, evictions, gangs, leases.
+  'incarnate.previous',
+  'incarnate.lost',
+  'incarnate.number',
+  'evict.disruption',
+  'evict.slot',
+  'reserve.rank',
+  'reserve.awaits',
+  'hold.once',
+  'release.fence',
+  'release.attestation',
+  'release.closeEpoch',
+  'gang.holds',
+  'grant.limit',
+  'unknown.superseded',
+] as const;
+
+export type CheckName = (typeof checkNames)[number];
+
+export class Checks {
+  constructor(private readonly off: CheckName | undefined = undefined) {}
+
+  has(name: CheckName): boolean {
+    return name !== this.off;
+  }
+}

@@ -1,0 +1,247 @@
+import type { Outcome } from '../model/ports.js';
+import { isBerthError } from '../model/errors.js';
+import type { Codec } from '../objects/codec.js';
+import type { ObjectCache } from '../objects/object-cache.js';
+import {
+  type Guard,
+  guardsMax,
+  type Store,
+  type TransactOutcome,
+  type Write,
+  writesMax,
+} from '../store/contract.js';
+import { CommitView } from './commit-view.js';
+import type { Decide, Decision } from './decision.js';
+import { BatchDraft, deferred, MemberDraft } from './draft.js';
+
+interface Member {
+  readonly decide: Decide<unknown>;
+  readonly settle: (outcome: Outcome<unknown>) => void;
+  readonly fail: (error: unknown) => void;
+  /** How often a change by somebody else voided it. */
+  attempts: number;
+  /** With others it was too large for one transaction. */
+  isAlone: boolean;
+}
+
+interface Decided {
+  readonly member: Member;
+  readonly decision: Decision<unknown>;
+  readonly reads: ReadonlySet<string>;
+}
+
+export interface CommitterOptions {
+  readonly store: Store;
+  readonly cache: ObjectCache;
+  readonly codec: Codec;
+  /** How many transactions may be under way at once. */
+  readonly transactionsMax?: number;
+  /**
+   * Whether a transaction may build on another that is still under way. Good where the store takes them in the
+   * order they are sent (lmdb, memory); elsewhere every turn of the order would void what was built.
+   */
+  readonly mayChain?: boolean;
+  /** Told of each transaction: how many operations shared it and what became of it. */
+  readonly onTransaction?: (members: number, outcome: TransactOutcome['kind'] | 'Refused') => void;
+}
+
+// An operation that others' changes have voided this often is Rejected(Contended): its caller backs off.
+const attemptsMax = 16;
+const membersMax = 128;
+// Past this many waiting operations new ones are refused at once (Contended), so that callers back off.
+const queueMax = 100_000;
+
+/**
+ * Turns operations into transactions. Operations that wait together share one, each decided on top of those
+ * before it: a member that is rejected leaves the others alone. When a guard fails, the view learns what is there
+ * instead and the members are decided again. Rejections are guarded like commits, so that every answer was true at
+ * a revision and not merely in a cache.
+ *
+ * The hot path of the whole cell: per operation it costs a few map lookups, and per transaction one encoding of
+ * each record that changed, however many members changed it.
+ */
+export class Committer {
+  readonly #view: CommitView;
+  readonly #transactionsMax: number;
+  readonly #mayChain: boolean;
+  #queue: Member[] = [];
+  // Wait for a transaction under way to end before they can be decided.
+  #deferred: Member[] = [];
+  #underWay = 0;
+  #batches = 0;
+  // A guard failed: what is under way may have been built on it, so nothing new is sent before it has ended.
+  #isDraining = false;
+  #isScheduled = false;
+
+  constructor(private readonly options: CommitterOptions) {
+    this.#view = new CommitView(options.cache, options.codec);
+    this.#transactionsMax = options.transactionsMax ?? 8;
+    this.#mayChain = options.mayChain ?? true;
+  }
+
+  /** Rejects with a BerthError if the store refused the transaction for certain; nothing was changed then. */
+  submit<T>(decide: Decide<T>): Promise<Outcome<T>> {
+    if (this.#queue.length >= queueMax)
+      return Promise.resolve(this.#contended(`${queueMax} operations wait`));
+    return new Promise<Outcome<T>>((resolve, reject) => {
+      this.#queue.push({
+        decide,
+        settle: resolve as (outcome: Outcome<unknown>) => void,
+        fail: reject,
+        attempts: 0,
+        isAlone: false,
+      });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    // After the current turn, so that operations submitted together share a transaction.
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      while (this.#queue.length > 0 && this.#underWay < this.#transactionsMax && !this.#isDraining)
+        this.#sendBatch();
+    });
+  }
+
+  #sendBatch(): void {
+    const draft = new BatchDraft(this.#view, this.#mayChain);
+    const decided: Decided[] = [];
+    const [first] = this.#queue;
+    if (first === undefined) return;
+    let taken = 0;
+    // Those that were voided before stay among themselves: they may be voided again, and with them the others.
+    for (const member of this.#queue) {
+      if (decided.length >= membersMax || member.attempts !== first.attempts) break;
+      if (decided.length > 0 && (member.isAlone || first.isAlone)) break;
+      const one = this.#decide(member, draft);
+      if (one === 'full') break;
+      taken += 1;
+      if (one !== undefined) decided.push(one);
+    }
+    this.#queue.splice(0, taken);
+    if (decided.length > 0) void this.#transact(draft, decided);
+  }
+
+  #decide(member: Member, draft: BatchDraft): Decided | 'full' | undefined {
+    const own = new MemberDraft(draft);
+    try {
+      const decision = member.decide(own);
+      if (decision.kind !== 'commit') own.written.clear();
+      if (draft.take(own, guardsMax, writesMax)) return { member, decision, reads: own.reads };
+      if (draft.guards + draft.writes > 0) return 'full';
+      throw new Error(
+        `an operation has ${own.reads.size} guards and ${own.written.size} writes, more than a store takes`,
+      );
+    } catch (error) {
+      if (error === deferred && this.#underWay > 0) this.#deferred.push(member);
+      else if (error === deferred && draft.writes > 0) return 'full';
+      else member.fail(error);
+      return undefined;
+    }
+  }
+
+  async #transact(draft: BatchDraft, decided: readonly Decided[]): Promise<void> {
+    const batch = (this.#batches += 1);
+    const guards: Guard[] = [];
+    const writes: Write[] = [];
+    const written: string[] = [];
+    for (const [key, touched] of draft.touched) {
+      if (touched.isGuarded) guards.push(touched.entry.guard);
+      if (!touched.isWritten) continue;
+      written.push(key);
+      const bytes = touched.value === undefined ? undefined : this.options.codec.encode(touched.value);
+      writes.push(bytes === undefined ? { kind: 'delete', key } : { kind: 'put', key, value: bytes });
+      this.#view.sent(batch, key, touched.value, bytes, touched.entry);
+    }
+    this.#underWay += 1;
+    try {
+      const outcome = await this.options.store.transact({ guards, writes });
+      this.options.onTransaction?.(decided.length, outcome.kind);
+      this.#settle(batch, written, decided, outcome);
+    } catch (error) {
+      this.options.onTransaction?.(decided.length, 'Refused');
+      this.#view.forgotten(batch, written);
+      // Together they were too large for the store; each alone may not be.
+      if (isBerthError(error, 'InvalidTransaction') && decided.length > 1) {
+        for (const { member } of decided) member.isAlone = true;
+        this.#again(decided);
+      } else for (const { member } of decided) member.fail(error);
+    } finally {
+      this.#underWay -= 1;
+      if (this.#underWay === 0) this.#isDraining = false;
+      if (this.#deferred.length > 0) {
+        this.#queue = [...this.#deferred, ...this.#queue];
+        this.#deferred = [];
+      }
+      this.#schedule();
+    }
+  }
+
+  #settle(
+    batch: number,
+    written: readonly string[],
+    decided: readonly Decided[],
+    outcome: TransactOutcome,
+  ): void {
+    switch (outcome.kind) {
+      case 'Committed': {
+        this.#view.committed(batch, written, outcome.revision);
+        const revision = String(this.options.cache.versionOf(outcome.revision));
+        for (const { member, decision } of decided) member.settle(outcomeOf(decision, revision));
+        return;
+      }
+      case 'UnknownOutcome':
+        this.#view.forgotten(batch, written);
+        for (const { member } of decided)
+          member.settle({
+            kind: 'UnknownOutcome',
+            message: `the store did not answer: ${outcome.cause.message}`,
+          });
+        return;
+      case 'GuardFailed': {
+        this.#view.forgotten(batch, written);
+        const failed = new Set<string>();
+        for (const { guard, current } of outcome.failed) {
+          failed.add(guard.key);
+          this.#view.learned(guard.key, current, outcome.revision);
+        }
+        this.#isDraining = true;
+        for (const { member, reads } of decided)
+          for (const key of failed)
+            if (reads.has(key)) {
+              member.attempts += 1;
+              break;
+            }
+        this.#again(decided);
+      }
+    }
+  }
+
+  /** Back to the head of the queue. Those voided too often have their answer. */
+  #again(decided: readonly Decided[]): void {
+    const kept: Member[] = [];
+    for (const { member } of decided) {
+      if (member.attempts <= attemptsMax) kept.push(member);
+      else member.settle(this.#contended(`voided ${attemptsMax} times by changes of others`));
+    }
+    this.#queue = [...kept.toSorted((a, b) => a.attempts - b.attempts), ...this.#queue];
+  }
+
+  #contended(why: string): Outcome<never> {
+    return { kind: 'Rejected', reason: 'Contended', message: why, revision: this.#view.version };
+  }
+}
+
+function outcomeOf(decision: Decision<unknown>, revision: string): Outcome<unknown> {
+  switch (decision.kind) {
+    case 'commit':
+      return { kind: 'Committed', result: decision.result(revision), revision };
+    case 'already':
+      return { kind: 'AlreadyCommitted', result: decision.result, revision };
+    case 'reject':
+      return { kind: 'Rejected', reason: decision.reason, message: decision.message, revision };
+  }
+}

@@ -1,0 +1,149 @@
+import type { Guard } from '../store/contract.js';
+
+/**
+ * What one operation reads and writes. Every read becomes a guard of the transaction that carries the operation:
+ * what was decided on is still so when it is committed, without each operation having to say it.
+ */
+export interface Draft {
+  /** The value under a key, undefined if there is none. Guarded. Must not be changed. */
+  read(key: string): unknown;
+  /**
+   * A value that never changes once it is there (a WorkloadRevision): guarded only if it is not there, because
+   * then our view may merely be behind.
+   */
+  readImmutable(key: string): unknown;
+  /** A value that is not decided on. Never guarded. */
+  peek(key: string): unknown;
+  /** The resourceVersion at which a key last changed. Guarded. 0 if it is not there. */
+  versionOf(key: string): number;
+  /** The resourceVersion at which a key came into being. */
+  createdVersionOf(key: string): number;
+  /** The resourceVersion of the view, for people to read. */
+  readonly version: string;
+  put(key: string, value: unknown): void;
+  delete(key: string): void;
+}
+
+/** What a view knows of a key. */
+export interface ViewEntry {
+  readonly value: unknown;
+  /** Holds exactly while the store has what the view shows. */
+  readonly guard: Guard;
+  /** resourceVersions; undefined while the write that made it is still under way. 0 for a key that is not there. */
+  readonly version: number | undefined;
+  readonly createdVersion: number | undefined;
+  /** Written by a transaction that is still under way. */
+  readonly isInFlight: boolean;
+}
+
+/** Thrown by a draft when an operation can only be decided once the transactions under way have ended. */
+export const deferred = new Error('decide this again when the transactions under way have ended');
+
+interface Touched {
+  readonly entry: ViewEntry;
+  isGuarded: boolean;
+  isWritten: boolean;
+  value: unknown;
+}
+
+/** One transaction in the making: its members are decided one after the other, each on top of those before it. */
+export class BatchDraft {
+  readonly touched = new Map<string, Touched>();
+  guards = 0;
+  writes = 0;
+
+  constructor(
+    private readonly view: { entry(key: string): ViewEntry; readonly version: string },
+    /** Whether members may build on writes that are still under way in another transaction. */
+    private readonly mayChain: boolean,
+  ) {}
+
+  get version(): string {
+    return this.view.version;
+  }
+
+  touch(key: string): Touched {
+    let touched = this.touched.get(key);
+    if (touched === undefined) {
+      const entry = this.view.entry(key);
+      if (entry.isInFlight && !this.mayChain) throw deferred;
+      touched = { entry, isGuarded: false, isWritten: false, value: entry.value };
+      this.touched.set(key, touched);
+    }
+    return touched;
+  }
+
+  /**
+   * Takes in what a member read and wrote; false if the transaction has no room for it. A member that was
+   * rejected is taken in too: its rejection is as true as its reads are.
+   */
+  take(member: MemberDraft, guardsMax: number, writesMax: number): boolean {
+    let { guards, writes } = this;
+    for (const key of member.reads) {
+      const touched = this.touch(key);
+      // What this transaction has written before was read then, or is not decided on.
+      if (!touched.isGuarded && !touched.isWritten) guards += 1;
+    }
+    for (const key of member.written.keys()) if (!this.touch(key).isWritten) writes += 1;
+    if (guards > guardsMax || writes > writesMax) return false;
+    for (const key of member.reads) {
+      const touched = this.touch(key);
+      if (!touched.isWritten) touched.isGuarded = true;
+    }
+    for (const [key, value] of member.written) {
+      const touched = this.touch(key);
+      touched.isWritten = true;
+      touched.value = value;
+    }
+    this.guards = guards;
+    this.writes = writes;
+    return true;
+  }
+}
+
+export class MemberDraft implements Draft {
+  readonly reads = new Set<string>();
+  readonly written = new Map<string, unknown>();
+
+  constructor(private readonly batch: BatchDraft) {}
+
+  get version(): string {
+    return this.batch.version;
+  }
+
+  read(key: string): unknown {
+    if (this.written.has(key)) return this.written.get(key);
+    this.reads.add(key);
+    return this.batch.touch(key).value;
+  }
+
+  readImmutable(key: string): unknown {
+    const value = this.peek(key);
+    return value === undefined ? this.read(key) : value;
+  }
+
+  peek(key: string): unknown {
+    return this.written.has(key) ? this.written.get(key) : this.batch.touch(key).value;
+  }
+
+  versionOf(key: string): number {
+    this.reads.add(key);
+    const touched = this.batch.touch(key);
+    if (touched.isWritten || touched.entry.version === undefined) throw deferred;
+    return touched.entry.version;
+  }
+
+  createdVersionOf(key: string): number {
+    const { entry } = this.batch.touch(key);
+    if (entry.createdVersion === undefined || entry.value === undefined) throw deferred;
+    return entry.createdVersion;
+  }
+
+  put(key: string, value: unknown): void {
+    this.written.set(key, value);
+  }
+
+  delete(key: string): void {
+    this.written.set(key, undefined);
+  }
+}

@@ -1,0 +1,134 @@
+import { addAmounts, type Amount, amountOf, firstOver, subtractAmounts } from '../model/amount.js';
+import type { Tenant } from '../model/kinds/tenant.js';
+import type { Charge } from '../model/parts/charge.js';
+import type { NodeAccount, TenantAccount } from '../model/records.js';
+import type { Context } from './context.js';
+import { reject, type Rejection } from './decision.js';
+import type { Draft } from './draft.js';
+import type { Candidate } from './placement-rules.js';
+import { storedTenant, tenantAccount } from './stored.js';
+
+// Ports that are asked for by name only are picked from here, above those that services are usually given and
+// below those that the kernel gives out.
+const pickedPortFirst = 20_000;
+const pickedPortLast = 29_999;
+
+export interface Wanted extends Candidate {
+  /** Devices by class that the scheduler picked. */
+  readonly devices?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** What victims on the node will free for it: devices by class are then not all claimed yet. */
+  readonly awaited?: Amount;
+}
+
+/** The charge of a replica on a node, if node, tenant and the claims allow it now. Posted by the caller. */
+export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charge | Rejection {
+  const { tenant, revision, node, account } = wanted;
+  const { resources = {} } = revision.spec.template;
+  const { ports: asked = [], ...amounts } = resources;
+  const amount = amountOf(resources);
+  const now = wanted.awaited === undefined ? amount : subtractAmounts(amount, wanted.awaited);
+  const over = firstOver(account.used, now, account.allocatable, 'isNone');
+  if (over !== undefined && context.checks.has('bind.capacity'))
+    return reject('NodeFull', `node ${node.metadata.name} has not enough ${over} left`);
+  const devices = pickDevices(context, account, now, wanted.devices);
+  if ('kind' in devices) return devices;
+  const ports = pickPorts(context, account, asked);
+  if ('kind' in ports) return ports;
+
+  const books = tenantAccount(draft, tenant);
+  const overGrant = context.checks.has('bind.quota')
+    ? checkGrant(books, addAmounts(amount, { replicas: 1 }), tenant)
+    : undefined;
+  if (overGrant !== undefined) return overGrant;
+  const { region = 'local', zone = 'local' } = node.spec;
+  return {
+    tenant,
+    node: node.metadata.name,
+    rank: rankOf(books, storedTenant(draft, undefined, tenant)?.spec, amount),
+    amounts,
+    workload: revision.spec.workload,
+    revision: revision.metadata.name,
+    region,
+    zone,
+    ...(Object.keys(devices.picked).length > 0 && { devices: devices.picked }),
+    ...(Object.keys(ports.picked).length > 0 && { ports: ports.picked }),
+  };
+}
+
+/** [S3] Within what this cell may commit for the tenant. */
+function checkGrant({ grant, used }: TenantAccount, more: Amount, tenant: string): Rejection | undefined {
+  if (grant === undefined)
+    return reject('GrantExhausted', `nothing is granted yet for tenant ${tenant} in this cell`);
+  if (grant.isExpired === true)
+    return reject('GrantExhausted', `the grant for tenant ${tenant} in this cell has expired`);
+  const over = firstOver(used, more, grant.most, 'isUnlimited');
+  if (over === undefined) return undefined;
+  return grant.source === 'Whole'
+    ? reject('QuotaExceeded', `tenant ${tenant} would have more ${over} than its limit`)
+    : reject('GrantExhausted', `tenant ${tenant} would have more ${over} than is granted to this cell`);
+}
+
+/** Guaranteed if all of it is within the guarantee, beside what is charged as Guaranteed already. */
+function rankOf(books: TenantAccount, spec: Tenant['spec'] | undefined, amount: Amount): Charge['rank'] {
+  const guaranteed = amountOf(spec?.guaranteed ?? none);
+  const used = subtractAmounts(books.used, books.borrowed);
+  return firstOver(used, amount, guaranteed, 'isNone') === undefined ? 'Guaranteed' : 'Borrowed';
+}
+
+const none = {};
+
+type Picked<T> = { readonly picked: Readonly<Record<string, T>> };
+
+function pickDevices(
+  { checks }: Context,
+  { devices, claims }: NodeAccount,
+  { devices: counts = none }: Amount,
+  named: Readonly<Record<string, readonly string[]>> | undefined,
+): Picked<string[]> | Rejection {
+  const picked: Record<string, string[]> = {};
+  for (const [name, count] of Object.entries(counts as Readonly<Record<string, number>>)) {
+    if (count <= 0) continue;
+    const all = devices[name] ?? [];
+    const free = checks.has('bind.devices') ? all.filter((id) => claims.devices[id] === undefined) : all;
+    const ids = named?.[name] ?? free.slice(0, count);
+    const taken = ids.find((id) => !free.includes(id));
+    if (taken !== undefined)
+      return reject(
+        'DeviceTaken',
+        `device ${taken} is claimed by ${claims.devices[taken] ?? 'nobody, and not on this node'}`,
+      );
+    if (ids.length < count)
+      return reject('DeviceTaken', `${count} devices of class ${name} are asked for, ${ids.length} are free`);
+    picked[name] = [...ids];
+  }
+  return { picked };
+}
+
+function pickPorts(
+  { checks }: Context,
+  { claims }: NodeAccount,
+  asked: readonly string[],
+): Picked<number> | Rejection {
+  const picked: Record<string, number> = {};
+  const isFree = (port: number): boolean =>
+    !checks.has('bind.ports') || (claims.ports[port] === undefined && !Object.values(picked).includes(port));
+  let next = pickedPortFirst;
+  for (const port of asked) {
+    const [name = '', number] = port.split(':');
+    if (number !== undefined) {
+      if (!isFree(Number(number)))
+        return reject(
+          'PortTaken',
+          `port ${number} is claimed by ${claims.ports[number] ?? 'this replica twice'}`,
+        );
+      picked[name] = Number(number);
+      continue;
+    }
+    while (next <= pickedPortLast && !isFree(next)) next += 1;
+    if (next > pickedPortLast)
+      return reject('PortTaken', `no port from ${pickedPortFirst} to ${pickedPortLast} is free`);
+    picked[name] = next;
+    next += 1;
+  }
+  return { picked };
+}

@@ -1,0 +1,142 @@
+import type { Gang, GangStatus } from '../../model/kinds/gang.js';
+import type { ReplicaStatus } from '../../model/kinds/replica.js';
+import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
+import type { Charge } from '../../model/parts/charge.js';
+import type { Proposal } from '../../model/ports.js';
+import { objectKey } from '../../model/records.js';
+import { moveClaims, postCharge } from '../accounts.js';
+import { checkEdge } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
+import type { Draft } from '../draft.js';
+import { newCharge } from '../new-charge.js';
+import { checkNeighbours } from '../placement-rules.js';
+import { type LiveReplica, moveReplica, stepBy } from '../replica-moves.js';
+import { putStatus, statusOf, storedReservation } from '../stored.js';
+import { checkProposal, type Placing, proposedReplica } from './place.js';
+
+/** Makes one placement official: everything it relies on is checked again here, inside the transaction. */
+export const bind =
+  (context: Context, proposal: Proposal): Decide<{ readonly fence: string }> =>
+  (draft) => {
+    const replica = proposedReplica(draft, proposal);
+    if (replica === undefined)
+      return reject('ReplicaChanged', `replica ${proposal.replica.tenant}/${proposal.replica.name} is gone`);
+    const { binding } = replica.status;
+    if (binding !== undefined && binding.receipt.operation === proposal.operation)
+      return already({ fence: binding.fence });
+    if (binding !== undefined && context.checks.has('bind.alreadyBound'))
+      return reject('AlreadyBound', `replica ${replica.tenant}/${replica.name} was bound to ${binding.node}`);
+    const placing = checkProposal(context, draft, proposal, replica, ['Queued', 'Scheduled']);
+    if ('kind' in placing) return placing;
+    const edge = checkEdge(context, 'scheduler', replica.status.stage, 'Bound');
+    if (edge !== undefined) return edge;
+    const charge =
+      replica.status.stage === 'Scheduled'
+        ? chargeOfHold(context, draft, proposal, replica)
+        : chargeNow(context, draft, proposal, placing);
+    if ('kind' in charge) return charge;
+
+    const key = objectKey('Replica', replica.tenant, replica.name);
+    const fence = String(draft.createdVersionOf(key));
+    const { hold: _, conditions = [], ...status } = replica.status;
+    const by = stepBy(proposal.actor);
+    moveReplica(
+      context,
+      draft,
+      { ...replica, status },
+      {
+        ...by,
+        to: 'Bound',
+        reason: 'Placed',
+        operation: proposal.operation,
+        evidence: { ...by.evidence, snapshot: proposal.snapshotRevision, node: proposal.node },
+      },
+      {
+        charge,
+        ...(charge.ports !== undefined && { ports: charge.ports }),
+        binding: {
+          node: proposal.node,
+          nodeEpoch: proposal.nodeEpoch,
+          fence,
+          receipt: {
+            snapshotRevision: proposal.snapshotRevision,
+            policyRevision: proposal.policyRevision,
+            operation: proposal.operation,
+            ...(proposal.decision !== undefined && { decision: proposal.decision }),
+          },
+        },
+        conditions: [
+          ...conditions.filter(({ type }) => type !== 'Bound' && type !== 'SchedulingRetrying'),
+          {
+            type: 'Bound',
+            status: 'True',
+            reason: 'Placed',
+            message: `on ${proposal.node}`,
+            lastTransitionTime: context.at,
+          },
+        ],
+      },
+    );
+    return commit({ fence });
+  };
+
+function chargeNow(
+  context: Context,
+  draft: Draft,
+  proposal: Proposal,
+  { replica, candidate }: Placing,
+): Charge | Rejection {
+  if (replica.stored.spec.gang !== undefined && context.checks.has('bind.gang'))
+    return reject(
+      'GangIncomplete',
+      `${replica.name} is a member of gang ${replica.stored.spec.gang}: it is bound through a hold`,
+    );
+  const apart = checkNeighbours(context, draft, candidate);
+  if (apart !== undefined) return apart;
+  const charge = newCharge(context, draft, { ...candidate, devices: proposal.devices });
+  if ('kind' in charge) return charge;
+  postCharge(context, draft, replica.stored.metadata.uid, charge);
+  return charge;
+}
+
+/** What its hold was charged with becomes the replica's own. */
+function chargeOfHold(
+  context: Context,
+  draft: Draft,
+  proposal: Proposal,
+  replica: LiveReplica,
+): Charge | Rejection {
+  const { tenant, stored, status } = replica;
+  const name = (status as ReplicaStatus).hold ?? '';
+  const held = statusOf<Reservation>(draft, 'Reservation', tenant, name) as ReservationStatus | undefined;
+  const reservation = storedReservation(draft, tenant, name);
+  if (
+    reservation === undefined ||
+    held?.charge === undefined ||
+    (held.state !== 'Held' && context.checks.has('bind.hold'))
+  )
+    return reject('HoldGone', `hold ${name} is ${held?.state ?? 'gone'}`);
+  if (
+    (reservation.spec.owner.uid !== stored.metadata.uid || reservation.spec.node !== proposal.node) &&
+    context.checks.has('bind.hold.owner')
+  )
+    return reject(
+      'HoldGone',
+      `hold ${name} is for ${reservation.spec.owner.name} on ${reservation.spec.node}`,
+    );
+  if ((held.awaits ?? []).length > 0)
+    return reject(
+      'NodeFull',
+      `hold ${name} still waits for ${held.awaits?.map(({ replica: victim }) => victim).join(', ')}`,
+    );
+  if (reservation.spec.intent === 'Gang' && context.checks.has('bind.gang')) {
+    const gang = stored.spec.gang ?? '';
+    const state = (statusOf<Gang>(draft, 'Gang', tenant, gang) as GangStatus | undefined)?.state;
+    if (state !== 'Committed')
+      return reject('GangIncomplete', `gang ${gang} is ${state ?? 'gone'}, not yet Committed`);
+  }
+  moveClaims(context, draft, held.charge, reservation.metadata.uid, stored.metadata.uid);
+  putStatus(draft, 'Reservation', tenant, name, { ...held, state: 'Bound' } satisfies ReservationStatus);
+  return held.charge;
+}

@@ -1,0 +1,104 @@
+import type { Evict } from '../../model/ports.js';
+import { slotKey } from '../../model/records.js';
+import type { Stage, StageActor } from '../../model/stages.js';
+import { isTerminal } from '../../model/stages.js';
+import { putWorkloadAccount } from '../accounts.js';
+import { checkActor, checkEdge } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
+import type { Draft } from '../draft.js';
+import { findReplica, hasDone, type LiveReplica, moveReplica, stepBy, type Step } from '../replica-moves.js';
+import { slotRecord, storedWorkload, workloadAccount } from '../stored.js';
+
+/** Causes that somebody chose, and that therefore obey the disruption limit of the workload. */
+const voluntary: readonly string[] = ['rollout', 'drain', 'preemption'];
+
+/** Asks for the release of a replica that may run. The intent is a field of its own and survives Unknown. */
+export const evict =
+  (context: Context, input: Evict): Decide<{ readonly stage: Stage }> =>
+  (draft) => {
+    const replica = findReplica(draft, input.replica);
+    if (replica === undefined)
+      return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
+    const { stage } = replica.status;
+    if (hasDone(context, replica.status, input.operation)) return already({ stage });
+    const refused =
+      checkActor(context, draft, input.actor) ??
+      checkEdge(context, input.actor.kind as StageActor, stage, 'Releasing');
+    if (refused !== undefined) return refused;
+    const limited = disrupt(context, draft, replica, {
+      ...stepBy(input.actor),
+      reason: input.reason,
+      operation: input.operation,
+      isLimited: voluntary.includes(input.actor.kind),
+      ...(input.message !== undefined && { message: input.message }),
+      ...(input.graceSeconds !== undefined && { graceSeconds: input.graceSeconds }),
+    });
+    return limited ?? commit({ stage: 'Releasing' });
+  };
+
+export interface Disruption extends Omit<Step, 'to'> {
+  /** Whether the workload's disruption limit applies. */
+  readonly isLimited: boolean;
+  readonly message?: string;
+  readonly graceSeconds?: number;
+  /** The hold that gets what it frees. */
+  readonly awaitedBy?: string;
+}
+
+/** Writes the eviction, and counts it against the workload's one limit for all voluntary causes. */
+export function disrupt(
+  context: Context,
+  draft: Draft,
+  replica: LiveReplica,
+  disruption: Disruption,
+): Rejection | undefined {
+  const { tenant, stored, status } = replica;
+  const { isLimited, message, graceSeconds, awaitedBy, ...step } = disruption;
+  const change = {
+    intent: {
+      actor: step.actor,
+      reason: step.reason,
+      operation: step.operation,
+      at: context.at,
+      ...(message !== undefined && { message }),
+      ...(graceSeconds !== undefined && { graceSeconds }),
+    },
+    ...(awaitedBy !== undefined && { awaitedBy }),
+  };
+  if (isTerminal(status.stage)) return reject('NoSuchEdge', `${replica.name} has ended`);
+  const { workload, slot } = stored.spec;
+  const record = slotRecord(draft, tenant, workload, slot);
+  const isCurrent = record?.replicaUid === stored.metadata.uid;
+  if (isLimited && record !== undefined && isCurrent && record.isDisrupted !== true) {
+    const account = workloadAccount(draft, tenant, workload);
+    const most = storedWorkload(draft, tenant, workload)?.spec.disruption?.maxUnavailable ?? 1;
+    if (account.disrupted >= most && context.checks.has('evict.disruption'))
+      return reject(
+        'DisruptionLimit',
+        `${account.disrupted} replicas of ${workload} are disrupted; at most ${most} at once`,
+      );
+    if (context.checks.has('evict.slot'))
+      draft.put(slotKey(tenant, workload, slot), { ...record, isDisrupted: true });
+    putWorkloadAccount(draft, tenant, workload, { ...account, disrupted: account.disrupted + 1 });
+  }
+  moveReplica(context, draft, replica, { ...step, to: 'Releasing' }, change);
+  return undefined;
+}
+
+/** A ready incarnation has taken a disrupted slot, or the slot is gone: the disruption is over. */
+export function endDisruption(
+  draft: Draft,
+  tenant: string,
+  workload: string,
+  slot: string,
+  isSlotGone: boolean,
+): void {
+  const record = slotRecord(draft, tenant, workload, slot);
+  if (record?.isDisrupted !== true) return;
+  const account = workloadAccount(draft, tenant, workload);
+  putWorkloadAccount(draft, tenant, workload, { ...account, disrupted: account.disrupted - 1 });
+  if (isSlotGone) return;
+  const { isDisrupted: _, ...rest } = record;
+  draft.put(slotKey(tenant, workload, slot), rest);
+}

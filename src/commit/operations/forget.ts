@@ -1,0 +1,37 @@
+import type { Forget } from '../../model/ports.js';
+import { objectKey, slotKey, statusKey } from '../../model/records.js';
+import { isTerminal } from '../../model/stages.js';
+import { checkActor } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commit, type Decide, reject } from '../decision.js';
+import { findReplica } from '../replica-moves.js';
+import { slotRecord } from '../stored.js';
+import { endDisruption } from './disrupt.js';
+
+/** Deletes a replica that has ended; with its slot if nobody wants that any more. */
+export const forget =
+  (context: Context, input: Forget): Decide<undefined> =>
+  (draft) => {
+    const { tenant, name, uid } = input.replica;
+    const replica = findReplica(draft, input.replica);
+    if (replica === undefined) return already(undefined);
+    if (input.actor.kind !== 'workload-controller' && input.actor.kind !== 'collector')
+      return reject('NotOwner', `replicas are not for ${input.actor.kind} to forget`);
+    const stale = checkActor(context, draft, input.actor);
+    if (stale !== undefined) return stale;
+    if (!isTerminal(replica.status.stage))
+      return reject('NoSuchEdge', `${name} is ${replica.status.stage}: it has not ended`);
+    const { workload, slot } = replica.stored.spec;
+    const record = slotRecord(draft, tenant, workload, slot);
+    if (record?.replicaUid === uid) {
+      if (!input.dropSlot)
+        return reject('SlotTaken', `${name} is the last of slot ${slot}: the next one counts from it`);
+      if (record.lost !== undefined)
+        return reject('SlotTaken', `${record.lost.replica} of slot ${slot} is lost and has not ended`);
+      endDisruption(draft, tenant, workload, slot, true);
+      draft.delete(slotKey(tenant, workload, slot));
+    }
+    draft.delete(objectKey('Replica', tenant, name));
+    draft.delete(statusKey('Replica', tenant, name));
+    return commit(undefined);
+  };

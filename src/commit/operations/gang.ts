@@ -1,0 +1,50 @@
+import type { Gang, GangStatus } from '../../model/kinds/gang.js';
+import type { MoveGang } from '../../model/ports.js';
+import { checkActor } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commit, type Decide, reject } from '../decision.js';
+import { putStatus, statusOf, storedGang } from '../stored.js';
+
+type State = GangStatus['state'];
+
+const edges: Readonly<Record<State, readonly State[]>> = {
+  Waiting: ['Reserving'],
+  Reserving: ['Committed', 'Released'],
+  Committed: [],
+  Released: ['Waiting'],
+};
+
+/** Moves a gang's record. The switch to Committed guards this record alone: holds are counted in it as they come. */
+export const moveGang =
+  (context: Context, input: MoveGang): Decide<undefined> =>
+  (draft) => {
+    const { tenant, gang: name, to } = input;
+    const gang = storedGang(draft, tenant, name);
+    if (gang === undefined || gang.metadata.uid !== input.uid)
+      return reject('ReplicaChanged', `gang ${tenant}/${name} is gone`);
+    const status = (statusOf<Gang>(draft, 'Gang', tenant, name) as GangStatus | undefined) ?? {
+      state: 'Waiting',
+    };
+    if (status.state === to) return already(undefined);
+    if (input.actor.kind !== 'scheduler' && !(to === 'Released' && input.actor.kind === 'collector'))
+      return reject('NotOwner', `gangs are not for ${input.actor.kind} to move`);
+    const stale = checkActor(context, draft, input.actor);
+    if (stale !== undefined) return stale;
+    if (!edges[status.state].includes(to))
+      return reject('NoSuchEdge', `gang ${name} is ${status.state}; it cannot become ${to}`);
+    const holds = status.holds ?? 0;
+    if (to === 'Committed' && holds < gang.spec.minAvailable && context.checks.has('gang.holds'))
+      return reject(
+        'GangIncomplete',
+        `${holds} of ${gang.spec.minAvailable} members of gang ${name} hold capacity`,
+      );
+    if (to === 'Waiting' && holds > 0)
+      return reject('GangIncomplete', `${holds} members of gang ${name} still hold capacity`);
+    putStatus(draft, 'Gang', tenant, name, {
+      ...status,
+      state: to,
+      operation: input.operation,
+      ...(to === 'Reserving' && { attempts: (status.attempts ?? 0) + 1 }),
+    } satisfies GangStatus);
+    return commit(undefined);
+  };

@@ -1,0 +1,177 @@
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Incarnate } from '../../model/ports.js';
+import { objectKey, replicaName, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
+import { isTerminal } from '../../model/stages.js';
+import { moveToLost } from '../accounts.js';
+import { checkActor, checkEdge } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commitAt, type Decide, reject, type Rejection } from '../decision.js';
+import type { Draft } from '../draft.js';
+import { findReplica, stepBy, withTransition } from '../replica-moves.js';
+import {
+  putStatus,
+  slotRecord,
+  storedReplica,
+  storedRevision,
+  storedTenant,
+  storedWorkload,
+  replicaStatus,
+} from '../stored.js';
+
+/** On every replica until it has ended: deleting it is a wish, and what it is charged with is never forgotten. */
+export const endedFinalizer = 'berth.dev/ended';
+const workloadLabel = 'berth.dev/workload';
+
+/** [S12] The next incarnation of a slot, if the one before it has ended or may be replaced. */
+export const incarnate =
+  (context: Context, input: Incarnate): Decide<{ readonly replica: Replica }> =>
+  (draft) => {
+    const { tenant, slot, incarnation, operation } = input;
+    const name = replicaName(input.workload, slot, incarnation);
+    const record = slotRecord(draft, tenant, input.workload, slot);
+    if (record?.operation === operation) {
+      const stored = storedReplica(draft, tenant, name);
+      const status = replicaStatus(draft, tenant, name);
+      if (stored !== undefined && status !== undefined)
+        return already({ replica: assembled({ ...stored, status }, draft.version) });
+    }
+    const refused =
+      checkActor(context, draft, input.actor) ??
+      checkEdge(context, 'workload-controller', 'none', input.stage) ??
+      (input.actor.kind === 'workload-controller'
+        ? undefined
+        : reject('NotOwner', `replicas are not for ${input.actor.kind} to make`));
+    if (refused !== undefined) return refused;
+    const workload = storedWorkload(draft, tenant, input.workload);
+    if (workload === undefined || workload.metadata.uid !== input.workloadUid)
+      return reject('ReplicaChanged', `workload ${tenant}/${input.workload} is gone`);
+    if (workload.metadata.deletionTimestamp !== undefined)
+      return reject('ReplicaChanged', `workload ${tenant}/${input.workload} is being deleted`);
+    if (storedTenant(draft, undefined, tenant)?.metadata.deletionTimestamp !== undefined)
+      return reject('ReplicaChanged', `tenant ${tenant} is being deleted`);
+    const revision = storedRevision(draft, tenant, input.revision);
+    if (revision === undefined || revision.spec.workload !== input.workload)
+      return reject('ReplicaChanged', `there is no revision ${input.revision} of workload ${input.workload}`);
+    if (incarnation !== (record?.incarnation ?? 0) + 1 && context.checks.has('incarnate.number'))
+      return reject(
+        'SlotTaken',
+        `slot ${slot} of ${input.workload} is at incarnation ${record?.incarnation ?? 0}, so ${incarnation} cannot be next`,
+      );
+    const lost = record === undefined ? undefined : replacedReplica(context, draft, input, record, name);
+    if (lost !== undefined && 'kind' in lost) return lost;
+
+    const next: SlotRecord = {
+      incarnation,
+      replica: name,
+      replicaUid: context.uid,
+      operation,
+      ...(record?.lost !== undefined && { lost: record.lost }),
+      ...(lost !== undefined && { lost }),
+      ...(record?.isDisrupted === true && { isDisrupted: true }),
+    };
+    draft.put(slotKey(tenant, input.workload, slot), next);
+    const stored = {
+      apiVersion: 'berth.dev/v1',
+      kind: 'Replica',
+      metadata: {
+        name,
+        namespace: tenant,
+        uid: context.uid,
+        generation: 1,
+        creationTimestamp: context.at,
+        labels: { ...revision.spec.template.labels, [workloadLabel]: input.workload },
+        ownerReferences: [
+          {
+            apiVersion: 'berth.dev/v1',
+            kind: 'Workload',
+            name: input.workload,
+            uid: input.workloadUid,
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+        finalizers: [endedFinalizer],
+      },
+      spec: {
+        workload: input.workload,
+        slot,
+        incarnation,
+        revision: input.revision,
+        ...(input.gang !== undefined && { gang: input.gang }),
+      },
+    };
+    const by = stepBy(input.actor);
+    const step = {
+      ...by,
+      to: input.stage,
+      reason: input.reason,
+      operation,
+      evidence: { ...by.evidence, ...input.evidence },
+    };
+    const status = {
+      stage: input.stage,
+      transitions: withTransition(context, draft, undefined, [], step),
+      ...(lost !== undefined && {
+        conditions: [
+          {
+            type: 'MayRunTwice',
+            status: 'True' as const,
+            reason: 'ReplacesLost',
+            message: `${lost.replica} is lost and may still run; it is replaced because the workload allows that`,
+            lastTransitionTime: context.at,
+          },
+        ],
+      }),
+    };
+    draft.put(objectKey('Replica', tenant, name), stored);
+    draft.put(statusKey('Replica', tenant, name), { status });
+    return commitAt((version) => ({ replica: assembled({ ...stored, status }, version) }));
+  };
+
+/** A parsed boundary: what stands in the store was checked when it was written. */
+const assembled = (replica: object, resourceVersion: string): Replica => {
+  const { metadata } = replica as Replica;
+  return {
+    apiVersion: 'berth.dev/v1',
+    kind: 'Replica',
+    ...replica,
+    metadata: { ...metadata, resourceVersion },
+  } as Replica;
+};
+
+/**
+ * What becomes of the slot's last replica: nothing if it has ended; if it is lost and its workload allows a
+ * replacement, it is counted as lost from now on. Everything else keeps the slot.
+ */
+function replacedReplica(
+  context: Context,
+  draft: Draft,
+  { tenant, workload: workloadName, slot }: Incarnate,
+  record: SlotRecord,
+  replacement: string,
+): SlotRecord['lost'] | Rejection | undefined {
+  const before = findReplica(draft, { tenant, name: record.replica, uid: record.replicaUid });
+  if (before === undefined || isTerminal(before.status.stage)) return undefined;
+  if (!context.checks.has('incarnate.previous')) return undefined;
+  const taken = (why: string): Rejection => reject('SlotTaken', `slot ${slot} of ${workloadName}: ${why}`);
+  const spec = storedWorkload(draft, tenant, workloadName)?.spec;
+  if (before.status.stage !== 'Unknown') return taken(`${record.replica} is ${before.status.stage}`);
+  if (spec?.onNodeLost?.action !== 'Replace' || spec.template.execution === 'AtMostOne')
+    return taken(`${record.replica} is lost and may still run; the workload does not allow a second`);
+  if (record.lost !== undefined && context.checks.has('incarnate.lost'))
+    return taken(`${record.lost.replica} is lost and was replaced already; one replacement at a time`);
+  const { status } = before;
+  const condition = {
+    type: 'Superseded',
+    status: 'True' as const,
+    reason: 'Replaced',
+    message: `${replacement} took its place while it is not known whether it runs`,
+    lastTransitionTime: context.at,
+  };
+  putStatus(draft, 'Replica', tenant, record.replica, {
+    ...status,
+    ...(status.charge !== undefined && { charge: moveToLost(context, draft, status.charge) }),
+    conditions: [...(status.conditions ?? []).filter(({ type }) => type !== 'Superseded'), condition],
+  });
+  return { replica: record.replica, replicaUid: record.replicaUid };
+}

@@ -1,0 +1,144 @@
+import { amountOf } from '../../model/amount.js';
+import type { Node, NodeStatus } from '../../model/kinds/node.js';
+import type { Attest, Gate, Register } from '../../model/ports.js';
+import {
+  type Epoch,
+  leaseKey,
+  type LeaseRecord,
+  nodeAccountKey,
+  type NodeAccount,
+  type NodeEpoch,
+  nodeEpochKey,
+  nodeLeaseName,
+  objectKey,
+} from '../../model/records.js';
+import { checkActor, checkNodeEpoch } from '../act.js';
+import { type Context, nextEpoch } from '../context.js';
+import { already, commit, type Decide, reject } from '../decision.js';
+import { nodeAccount, nodeEpoch, putStatus, statusOf, storedNode } from '../stored.js';
+
+/** An agent has started: its node exists, offers what it says, takes work, and has a new epoch and lease. */
+export const register =
+  (context: Context, input: Register): Decide<{ readonly epoch: Epoch }> =>
+  (draft) => {
+    const { node: name, operation } = input;
+    const before = nodeEpoch(draft, name);
+    if (before?.operation === operation) return already({ epoch: before.epoch });
+    const epoch = nextEpoch(context.cell, before?.epoch);
+    const stored = storedNode(draft, undefined, name);
+    if (stored === undefined)
+      draft.put(objectKey('Node', undefined, name), {
+        apiVersion: 'berth.dev/v1',
+        kind: 'Node',
+        metadata: {
+          name,
+          uid: context.uid,
+          generation: 1,
+          creationTimestamp: context.at,
+          ...(input.labels !== undefined && { labels: input.labels }),
+        },
+        spec: {
+          region: input.region ?? 'local',
+          zone: input.zone ?? 'local',
+          taints: [],
+          tenants: [],
+          unschedulable: false,
+        },
+      });
+    const account = nodeAccount(draft, name);
+    const gate = { state: 'Open', since: context.at } as const;
+    draft.put(nodeAccountKey(name), {
+      used: {},
+      claims: { devices: {}, ports: {} },
+      revisions: {},
+      ...account,
+      gate,
+      allocatable: amountOf(input.allocatable),
+      devices: input.devices ?? {},
+    } satisfies NodeAccount);
+    draft.put(nodeEpochKey(name), { epoch, state: 'Open', operation } satisfies NodeEpoch);
+    draft.put(leaseKey(nodeLeaseName(name)), {
+      holder: name,
+      epoch,
+      durationSeconds: input.leaseSeconds,
+      ...(input.agent.address !== undefined && { address: input.agent.address }),
+      acquiredAt: context.at,
+      renewedAt: context.at,
+      renewals: 0,
+      operation,
+    } satisfies LeaseRecord);
+    const status = statusOf<Node>(draft, 'Node', undefined, name) as NodeStatus | undefined;
+    putStatus(draft, 'Node', undefined, name, {
+      ...status,
+      capacity: input.capacity,
+      allocatable: input.allocatable,
+      devices: input.devices ?? {},
+      reachability: 'Fresh',
+      gate,
+      epoch,
+      lastRenewedAt: context.at,
+      agent: input.agent,
+    } as NodeStatus);
+    return commit({ epoch });
+  };
+
+/** The detector's verdict on a node, made durable: whether new work may be bound there. */
+export const gate =
+  (context: Context, input: Gate): Decide<undefined> =>
+  (draft) => {
+    if (input.actor.kind !== 'detector')
+      return reject('NotOwner', `the gate is the detector's, not for ${input.actor.kind}`);
+    const stale =
+      checkActor(context, draft, input.actor) ?? checkNodeEpoch(context, draft, input.node, input.nodeEpoch);
+    if (stale !== undefined) return stale;
+    const account = nodeAccount(draft, input.node);
+    if (account === undefined) return reject('StaleEpoch', `node ${input.node} has never registered`);
+    const status = statusOf<Node>(draft, 'Node', undefined, input.node) as NodeStatus | undefined;
+    const state = input.reachability === 'Fresh' ? 'Open' : 'Closed';
+    if (account.gate.state === state && status?.reachability === input.reachability)
+      return already(undefined);
+    const next = { state, ...(state === 'Closed' && { reason: input.reason }), since: context.at } as const;
+    draft.put(nodeAccountKey(input.node), { ...account, gate: next } satisfies NodeAccount);
+    putStatus(draft, 'Node', undefined, input.node, {
+      ...status,
+      reachability: input.reachability,
+      gate: next,
+    });
+    return commit(undefined);
+  };
+
+/** A person's word that what ran under the node's epoch has stopped; or that word taken back or expired. */
+export const attest =
+  (context: Context, input: Attest): Decide<undefined> =>
+  (draft) => {
+    const isExpiry = input.isOver === true;
+    if (input.actor.kind !== 'operator' && !(isExpiry && input.actor.kind === 'repair-controller'))
+      return reject('NotOwner', `only an operator attests, not ${input.actor.kind}`);
+    const stale = checkActor(context, draft, input.actor);
+    if (stale !== undefined) return stale;
+    const current = nodeEpoch(draft, input.node);
+    if (current === undefined) return reject('StaleEpoch', `node ${input.node} has never registered`);
+    if (current.epoch.cell !== input.nodeEpoch.cell || current.epoch.number !== input.nodeEpoch.number)
+      return reject(
+        'StaleEpoch',
+        `node ${input.node} has registered again since; look at it before attesting`,
+      );
+    const { attestation, ...rest } = current;
+    if (isExpiry) {
+      if (attestation === undefined) return already(undefined);
+      draft.put(nodeEpochKey(input.node), rest satisfies NodeEpoch);
+      return commit(undefined);
+    }
+    if (attestation?.operation === input.operation) return already(undefined);
+    draft.put(nodeEpochKey(input.node), {
+      ...rest,
+      attestation: {
+        by: input.actor.name,
+        reason: input.reason,
+        at: context.at,
+        forSeconds: input.forSeconds,
+        operation: input.operation,
+      },
+    } satisfies NodeEpoch);
+    return commit(undefined);
+  };

@@ -1,0 +1,64 @@
+import type { ReplicaStatus } from '../../model/kinds/replica.js';
+import type { Proposal } from '../../model/ports.js';
+import { type NodeAccount, objectKey } from '../../model/records.js';
+import { checkActor, checkNodeEpoch } from '../act.js';
+import type { Context } from '../context.js';
+import { reject, type Rejection } from '../decision.js';
+import type { Draft } from '../draft.js';
+import { type Candidate, checkPlacementRules } from '../placement-rules.js';
+import type { LiveReplica } from '../replica-moves.js';
+import { nodeAccount, replicaStatus, slotRecord, storedNode, storedRevision } from '../stored.js';
+
+/** What bind and reserve have in common: the replica is the one proposed for, and the node may take it. */
+export interface Placing {
+  readonly replica: LiveReplica;
+  readonly candidate: Candidate;
+}
+
+/** The replica that a proposal is for, as it is now. */
+export function proposedReplica(
+  draft: Draft,
+  { replica: { tenant, name } }: Proposal,
+): LiveReplica | undefined {
+  // Its slot, which is guarded, says that this uid is the one of that name.
+  const stored = draft.peek(objectKey('Replica', tenant, name)) as LiveReplica['stored'] | undefined;
+  const status = replicaStatus(draft, tenant, name);
+  return stored === undefined || status === undefined ? undefined : { tenant, name, stored, status };
+}
+
+export function checkProposal(
+  context: Context,
+  draft: Draft,
+  proposal: Proposal,
+  replica: LiveReplica,
+  stages: readonly ReplicaStatus['stage'][],
+): Placing | Rejection {
+  const { checks } = context;
+  if (proposal.actor.kind !== 'scheduler')
+    return reject('NotOwner', `placing is not for ${proposal.actor.kind} to do`);
+  const stale = checkActor(context, draft, proposal.actor);
+  if (stale !== undefined) return stale;
+  const { stored, status, tenant, name } = replica;
+  if (stored.metadata.uid !== proposal.replica.uid && checks.has('bind.uid'))
+    return reject('ReplicaChanged', `replica ${tenant}/${name} is another now (${stored.metadata.uid})`);
+  if (!stages.includes(status.stage) && checks.has('bind.stage'))
+    return reject('ReplicaChanged', `replica ${tenant}/${name} is ${status.stage}`);
+  const slot = slotRecord(draft, tenant, stored.spec.workload, stored.spec.slot);
+  if (slot?.replicaUid !== stored.metadata.uid && checks.has('bind.slot'))
+    return reject(
+      'ReplicaChanged',
+      `slot ${stored.spec.slot} of ${stored.spec.workload} belongs to ${slot?.replica ?? 'nobody'} now`,
+    );
+  const revision = storedRevision(draft, tenant, stored.spec.revision);
+  if (revision === undefined) return reject('ReplicaChanged', `the revision ${stored.spec.revision} is gone`);
+  const node = storedNode(draft, undefined, proposal.node);
+  const account: NodeAccount | undefined = nodeAccount(draft, proposal.node);
+  if (node === undefined || account === undefined)
+    return reject('StaleEpoch', `there is no node ${proposal.node}`);
+  const epoch = checks.has('bind.nodeEpoch')
+    ? checkNodeEpoch(context, draft, proposal.node, proposal.nodeEpoch)
+    : undefined;
+  if (epoch !== undefined) return epoch;
+  const candidate = { tenant, revision, node, account };
+  return checkPlacementRules(context, draft, candidate) ?? { replica, candidate };
+}

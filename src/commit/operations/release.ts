@@ -1,0 +1,174 @@
+import type { Gang, GangStatus } from '../../model/kinds/gang.js';
+import type { ReplicaStatus } from '../../model/kinds/replica.js';
+import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
+import type { Release, ReleaseHold } from '../../model/ports.js';
+import { leaseKey, type NodeEpoch, nodeEpochKey, nodeLeaseName } from '../../model/records.js';
+import type { Stage, StageActor } from '../../model/stages.js';
+import { unpostCharge } from '../accounts.js';
+import { checkActor, checkEdge } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
+import type { Draft } from '../draft.js';
+import {
+  carriedByNode,
+  findReplica,
+  hasDone,
+  type LiveReplica,
+  moveReplica,
+  stepBy,
+} from '../replica-moves.js';
+import {
+  leaseRecord,
+  nodeEpoch,
+  putStatus,
+  replicaStatus,
+  statusOf,
+  storedReplica,
+  storedReservation,
+} from '../stored.js';
+
+/** Declares a replica ended without its agent's word, on proof that it does not run. */
+export const release =
+  (context: Context, input: Release): Decide<{ readonly stage: Stage }> =>
+  (draft) => {
+    const replica = findReplica(draft, input.replica);
+    if (replica === undefined)
+      return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
+    const { stage } = replica.status;
+    if (hasDone(context, replica.status, input.operation)) return already({ stage });
+    const refused =
+      checkActor(context, draft, input.actor) ??
+      checkEdge(context, input.actor.kind as StageActor, stage, 'Released') ??
+      checkProof(context, draft, input, replica);
+    if (refused !== undefined) return refused;
+    if (stage === 'Scheduled') {
+      const freed = freeHold(
+        context,
+        draft,
+        replica.tenant,
+        replica.status.hold ?? '',
+        'Released',
+        input.reason,
+      );
+      if (freed !== undefined) return freed;
+    }
+    const by = stepBy(input.actor);
+    const { hold: _, ...status } = replica.status;
+    moveReplica(
+      context,
+      draft,
+      { ...replica, status },
+      {
+        ...by,
+        to: 'Released',
+        reason: input.reason,
+        operation: input.operation,
+        evidence: { ...by.evidence, proof: input.proof.kind },
+      },
+    );
+    return commit({ stage: 'Released' });
+  };
+
+function checkProof(
+  context: Context,
+  draft: Draft,
+  { proof, actor }: Release,
+  { name, status }: LiveReplica,
+): Rejection | undefined {
+  const { binding } = status;
+  if (proof.kind === 'NeverBound')
+    return binding === undefined && actor.kind === 'workload-controller'
+      ? undefined
+      : reject(
+          'NotOwner',
+          `${name} was bound to ${binding?.node ?? 'no node'}: that nothing ran there is for its agent to say`,
+        );
+  if (binding === undefined) return reject('NoSuchEdge', `${name} was never bound`);
+  const epoch = nodeEpoch(draft, binding.node);
+  if (epoch === undefined) return reject('StaleEpoch', `node ${binding.node} has no epoch`);
+  if (proof.kind === 'Attested')
+    return epoch.attestation !== undefined || !context.checks.has('release.attestation')
+      ? undefined
+      : reject('NotOwner', `nobody attests that what ran on ${binding.node} has stopped`);
+  const key = leaseKey(nodeLeaseName(binding.node));
+  const isUnchanged =
+    leaseRecord(draft, nodeLeaseName(binding.node)) !== undefined &&
+    draft.versionOf(key) === proof.leaseRevision;
+  if (!isUnchanged && context.checks.has('release.fence'))
+    return reject('StaleEpoch', `node ${binding.node} has renewed its lease meanwhile`);
+  // Whoever still acts under the epoch that expired is too late from now on.
+  if (epoch.state !== 'Closed' && context.checks.has('release.closeEpoch'))
+    draft.put(nodeEpochKey(binding.node), { ...epoch, state: 'Closed' } satisfies NodeEpoch);
+  return undefined;
+}
+
+/** Gives a hold up, or puts its expiry into effect: once, and its replica is queued again. */
+export const releaseHold =
+  (context: Context, input: ReleaseHold): Decide<undefined> =>
+  (draft) => {
+    const { tenant, reservation: name } = input;
+    const stored = storedReservation(draft, tenant, name);
+    const status = statusOf<Reservation>(draft, 'Reservation', tenant, name) as ReservationStatus | undefined;
+    if (stored === undefined || status === undefined || stored.metadata.uid !== input.uid)
+      return reject('HoldGone', `hold ${tenant}/${name} is gone`);
+    if (status.state === input.as) return already(undefined);
+    if (input.actor.kind !== 'scheduler' && input.actor.kind !== 'collector')
+      return reject('NotOwner', `holds are not for ${input.actor.kind} to release`);
+    const stale = checkActor(context, draft, input.actor);
+    if (stale !== undefined) return stale;
+    const freed = freeHold(context, draft, tenant, name, input.as, input.reason);
+    if (freed !== undefined) return freed;
+    const { owner } = stored.spec;
+    const replica = storedReplica(draft, tenant, owner.name);
+    const held = replicaStatus(draft, tenant, owner.name);
+    if (replica?.metadata.uid === owner.uid && held?.stage === 'Scheduled' && held.hold === name) {
+      const { hold: _, ...rest } = held;
+      const by = stepBy(input.actor);
+      moveReplica(
+        context,
+        draft,
+        { tenant, name: owner.name, stored: replica, status: rest as ReplicaStatus },
+        {
+          ...by,
+          to: 'Queued',
+          reason: input.as === 'Expired' ? 'HoldExpired' : 'HoldReleased',
+          operation: input.operation,
+        },
+      );
+    }
+    return commit(undefined);
+  };
+
+function freeHold(
+  context: Context,
+  draft: Draft,
+  tenant: string,
+  name: string,
+  state: 'Released' | 'Expired',
+  reason: string,
+): Rejection | undefined {
+  const stored = storedReservation(draft, tenant, name);
+  const status = statusOf<Reservation>(draft, 'Reservation', tenant, name) as ReservationStatus | undefined;
+  if (stored === undefined || status?.charge === undefined)
+    return reject('HoldGone', `hold ${tenant}/${name} is gone`);
+  if (status.state !== 'Held' && context.checks.has('hold.once'))
+    return reject('HoldGone', `hold ${tenant}/${name} is ${status.state}`);
+  if (stored.spec.intent === 'Gang') {
+    const gang = storedReplica(draft, tenant, stored.spec.owner.name)?.spec.gang;
+    const gangStatus =
+      gang === undefined
+        ? undefined
+        : (statusOf<Gang>(draft, 'Gang', tenant, gang) as GangStatus | undefined);
+    if (gang !== undefined && gangStatus !== undefined) {
+      if (gangStatus.state === 'Committed' && context.checks.has('gang.holds'))
+        return reject('GangCommitted', `gang ${gang} is committed: its members go forward`);
+      putStatus(draft, 'Gang', tenant, gang, {
+        ...gangStatus,
+        holds: Math.max(0, (gangStatus.holds ?? 0) - 1),
+      });
+    }
+  }
+  unpostCharge(context, draft, stored.metadata.uid, status.charge, carriedByNode(status));
+  putStatus(draft, 'Reservation', tenant, name, { ...status, state, reason } satisfies ReservationStatus);
+  return undefined;
+}

@@ -1,0 +1,93 @@
+import type { ReplicaStatus } from '../../model/kinds/replica.js';
+import type { Report } from '../../model/ports.js';
+import type { Stage } from '../../model/stages.js';
+import { checkEdge, checkNodeEpoch } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commit, type Decide, reject } from '../decision.js';
+import { findReplica, hasDone, moveReplica } from '../replica-moves.js';
+import { putStatus, slotRecord } from '../stored.js';
+import { endDisruption } from './disrupt.js';
+
+/** An agent's word on a replica of its node, under its node's epoch and the binding's fence. */
+export const report =
+  (context: Context, input: Report): Decide<{ readonly stage: Stage }> =>
+  (draft) => {
+    const replica = findReplica(draft, input.replica);
+    if (replica === undefined)
+      return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
+    const { status, stored, tenant } = replica;
+    if (hasDone(context, status, input.operation)) return already({ stage: status.stage });
+    const stale = checkNodeEpoch(context, draft, input.node, input.nodeEpoch);
+    if (stale !== undefined) return stale;
+    const { binding } = status;
+    if (binding === undefined || (binding.node !== input.node && context.checks.has('owner.report.node')))
+      return reject(
+        'NotOwner',
+        `${replica.name} is bound to ${binding?.node ?? 'no node'}, not to ${input.node}`,
+      );
+    if (binding.fence !== input.fence && context.checks.has('owner.report.fence'))
+      return reject('NotOwner', `the fence of ${replica.name} is ${binding.fence}, not ${input.fence}`);
+    const facts = factsOf(input);
+    const { workload, slot } = stored.spec;
+    const isHolder = slotRecord(draft, tenant, workload, slot)?.replicaUid === stored.metadata.uid;
+    // Whoever was replaced meanwhile does not come back: it is told to stop.
+    const isSuperseded = status.stage === 'Unknown' && !isHolder && context.checks.has('unknown.superseded');
+    const isEnd = input.stage === 'Succeeded' || input.stage === 'Failed' || input.stage === 'Released';
+    const to = isSuperseded && !isEnd ? 'Releasing' : returned(status, input.stage);
+    if (to === status.stage) {
+      const next = { ...status, ...facts };
+      if (JSON.stringify(next) === JSON.stringify(status)) return already({ stage: to });
+      putStatus(draft, 'Replica', tenant, replica.name, next);
+      return commit({ stage: to });
+    }
+    const edge = checkEdge(context, 'agent', status.stage, to);
+    if (edge !== undefined) return edge;
+    const change: Partial<ReplicaStatus> =
+      isSuperseded && status.intent === undefined && to === 'Releasing'
+        ? {
+            ...facts,
+            intent: {
+              actor: `agent:${input.node}`,
+              reason: 'Superseded',
+              operation: input.operation,
+              at: context.at,
+            },
+          }
+        : facts;
+    moveReplica(
+      context,
+      draft,
+      replica,
+      {
+        to,
+        actor: `agent:${input.node}`,
+        epoch: input.nodeEpoch,
+        reason: isSuperseded && !isEnd ? 'Superseded' : input.reason,
+        operation: input.operation,
+        ...(input.evidence !== undefined && { evidence: input.evidence }),
+      },
+      change,
+    );
+    if (to === 'Ready' && isHolder) endDisruption(draft, tenant, workload, slot, false);
+    return commit({ stage: to });
+  };
+
+/** One that was asked to stop before its node was lost still has to: it does not come back as running. */
+const returned = (status: ReplicaStatus, stage: Stage): Stage =>
+  status.stage === 'Unknown' &&
+  status.intent !== undefined &&
+  (stage === 'Bound' || stage === 'Starting' || stage === 'Ready' || stage === 'Serving')
+    ? 'Releasing'
+    : stage;
+
+function factsOf(input: Report): Partial<ReplicaStatus> {
+  const { exitCode, driverId, step, address, executions, message } = input;
+  return {
+    ...(exitCode !== undefined && { exitCode }),
+    ...(driverId !== undefined && { driverId }),
+    ...(step !== undefined && { step }),
+    ...(address !== undefined && { address }),
+    ...(executions !== undefined && { executions }),
+    ...(message !== undefined && { message }),
+  };
+}

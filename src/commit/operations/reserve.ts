@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto';
+import { addAmounts, type Amount, amountOf, amountsOf, subtractAmounts } from '../../model/amount.js';
+import type { Gang, GangStatus } from '../../model/kinds/gang.js';
+import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
+import type { Charge } from '../../model/parts/charge.js';
+import type { Reserve } from '../../model/ports.js';
+import { objectKey } from '../../model/records.js';
+import { isTerminal } from '../../model/stages.js';
+import { chargedAmount, postCharge } from '../accounts.js';
+import { checkEdge } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
+import type { Draft } from '../draft.js';
+import { newCharge } from '../new-charge.js';
+import { checkNeighbours } from '../placement-rules.js';
+import { beyond, findReplica, type LiveReplica, moveReplica, stepBy } from '../replica-moves.js';
+import {
+  putStatus,
+  statusOf,
+  storedPriorityClass,
+  storedReservation,
+  storedRevision,
+  type Stored,
+} from '../stored.js';
+import { disrupt } from './disrupt.js';
+import { endedFinalizer } from './incarnate.js';
+import { checkProposal, proposedReplica } from './place.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+
+/** A hold is found again by whom it is for and why: a second try makes no second hold. */
+export const reservationName = (ownerUid: string, intent: string): string =>
+  `hold-${createHash('sha256').update(`${ownerUid}/${intent}`).digest('hex').slice(0, 20)}`;
+
+/** Holds capacity for a replica before it is bound; with victims, what they will free as well. */
+export const reserve =
+  (context: Context, input: Reserve): Decide<{ readonly reservation: string; readonly uid: string }> =>
+  (draft) => {
+    const { tenant } = input.replica;
+    const name = reservationName(input.replica.uid, input.intent);
+    const before = storedReservation(draft, tenant, name);
+    const state = (statusOf<Reservation>(draft, 'Reservation', tenant, name) as ReservationStatus | undefined)
+      ?.state;
+    if (before !== undefined && (state === 'Held' || before.spec.operation === input.operation))
+      return already({ reservation: name, uid: before.metadata.uid });
+    const replica = proposedReplica(draft, input);
+    if (replica === undefined)
+      return reject('ReplicaChanged', `replica ${tenant}/${input.replica.name} is gone`);
+    const placing = checkProposal(context, draft, input, replica, ['Queued']);
+    if ('kind' in placing) return placing;
+    const { candidate } = placing;
+    const refused =
+      checkEdge(context, 'scheduler', replica.status.stage, 'Scheduled') ??
+      checkNeighbours(context, draft, candidate) ??
+      checkGang(context, draft, input, replica);
+    if (refused !== undefined) return refused;
+    const awaits = awaitsOf(draft, input, candidate.revision, candidate.account);
+    if ('kind' in awaits) return awaits;
+    const awaited = awaits.reduce((sum: Amount, { amount }) => addAmounts(sum, amount), {});
+    const charge = newCharge(context, draft, {
+      ...candidate,
+      devices: input.devices,
+      ...(awaits.length > 0 && { awaited }),
+    });
+    if ('kind' in charge) return charge;
+    const outranked = checkRanks(context, draft, candidate.revision, charge, awaits);
+    if (outranked !== undefined) return outranked;
+    for (const { victim } of awaits) {
+      const limited = disrupt(context, draft, victim, {
+        ...stepBy({ ...input.actor, kind: 'preemption' }),
+        reason: 'Preempted',
+        operation: `${input.operation}/evict`,
+        message: `for ${input.replica.name}`,
+        awaitedBy: `${tenant}/${name}`,
+        // A guarantee is reclaimed whatever limit the borrower has.
+        isLimited: !(charge.rank === 'Guaranteed' && victim.status.charge?.rank === 'Borrowed'),
+      });
+      if (limited !== undefined) return limited;
+    }
+    const onNode = subtractAmounts(chargedAmount(charge), awaited);
+    postCharge(context, draft, context.uid, charge, onNode);
+    draft.put(objectKey('Reservation', tenant, name), {
+      apiVersion: 'berth.dev/v1',
+      kind: 'Reservation',
+      metadata: {
+        name,
+        namespace: tenant,
+        uid: context.uid,
+        generation: 1,
+        creationTimestamp: context.at,
+        finalizers: [endedFinalizer],
+        ownerReferences: [
+          { apiVersion: 'berth.dev/v1', kind: 'Replica', name: replica.name, uid: input.replica.uid },
+        ],
+      },
+      spec: {
+        owner: { kind: 'Replica', name: replica.name, uid: input.replica.uid },
+        intent: input.intent,
+        node: input.node,
+        amounts: charge.amounts,
+        deadlineSeconds: input.deadlineSeconds,
+        operation: input.operation,
+        ...(awaits.length > 0 && { victims: awaits.map(({ victim }) => victim.name) }),
+      },
+    });
+    putStatus(draft, 'Reservation', tenant, name, {
+      state: 'Held',
+      nodeEpoch: input.nodeEpoch,
+      charge,
+      ...(awaits.length > 0 && {
+        now: amountsOf(subtractAmounts(amountOf(charge.amounts), awaited)),
+        awaits: awaits.map(({ victim, amount }) => ({
+          replica: victim.name,
+          uid: victim.stored.metadata.uid,
+          amounts: amountsOf(amount),
+        })),
+      }),
+    } satisfies ReservationStatus);
+    const by = stepBy(input.actor);
+    const evidence = { ...by.evidence, snapshot: input.snapshotRevision, node: input.node, hold: name };
+    moveReplica(
+      context,
+      draft,
+      replica,
+      { ...by, to: 'Scheduled', reason: 'Held', operation: input.operation, evidence },
+      { hold: name },
+    );
+    countGangHold(draft, input, replica);
+    return commit({ reservation: name, uid: context.uid });
+  };
+
+function checkGang(
+  context: Context,
+  draft: Draft,
+  input: Reserve,
+  { stored, tenant }: LiveReplica,
+): Rejection | undefined {
+  const { gang } = stored.spec;
+  if (gang === undefined && input.intent !== 'Gang') return undefined;
+  if (gang === undefined || input.intent !== 'Gang')
+    return reject(
+      'GangIncomplete',
+      gang === undefined
+        ? `${stored.metadata.name} is in no gang`
+        : `a member of gang ${gang} holds for it, with intent Gang`,
+    );
+  const state = (statusOf<Gang>(draft, 'Gang', tenant, gang) as GangStatus | undefined)?.state;
+  if (state === 'Reserving' || !context.checks.has('bind.gang')) return undefined;
+  return reject('GangIncomplete', `gang ${gang} is ${state ?? 'not begun'}, not Reserving`);
+}
+
+function countGangHold(draft: Draft, input: Reserve, { stored, tenant }: LiveReplica): void {
+  if (input.intent !== 'Gang' || stored.spec.gang === undefined) return;
+  const status = statusOf<Gang>(draft, 'Gang', tenant, stored.spec.gang) as GangStatus;
+  putStatus(draft, 'Gang', tenant, stored.spec.gang, { ...status, holds: (status.holds ?? 0) + 1 });
+}
+
+interface Awaited {
+  readonly victim: LiveReplica;
+  readonly amount: Amount;
+}
+
+/** What each victim will free for the hold: as much as is missing now, and no more than it has. */
+function awaitsOf(
+  draft: Draft,
+  { victims = [], node }: Reserve,
+  revision: Stored<WorkloadRevision>,
+  account: { readonly allocatable: Amount; readonly used: Amount },
+): readonly Awaited[] | Rejection {
+  const awaits: Awaited[] = [];
+  let missing = beyond(
+    amountOf(revision.spec.template.resources ?? none),
+    subtractAmounts(account.allocatable, account.used),
+  );
+  for (const ref of victims) {
+    const victim = findReplica(draft, ref);
+    const charge = victim?.status.charge;
+    if (
+      victim === undefined ||
+      charge === undefined ||
+      charge.node !== node ||
+      isTerminal(victim.status.stage)
+    )
+      return reject('ReplicaChanged', `victim ${ref.tenant}/${ref.name} is not on ${node} any more`);
+    if (victim.status.awaitedBy !== undefined)
+      return reject('HoldGone', `victim ${ref.name} makes room for another already`);
+    const has = amountOf(charge.amounts);
+    const rest = beyond(missing, has);
+    awaits.push({ victim, amount: beyond(missing, rest) });
+    missing = rest;
+  }
+  return awaits;
+}
+
+const none = {};
+
+/** A preemptor ranks strictly above every victim, so that no circle of preemptions exists. */
+function checkRanks(
+  context: Context,
+  draft: Draft,
+  revision: Stored<WorkloadRevision>,
+  charge: Charge,
+  awaits: readonly Awaited[],
+): Rejection | undefined {
+  if (awaits.length === 0 || !context.checks.has('reserve.rank')) return undefined;
+  const own = storedPriorityClass(draft, undefined, revision.spec.priorityClassName ?? 'default');
+  if (own?.spec.preemption === 'Never')
+    return reject('RankTooLow', `class ${own.metadata.name} does not preempt`);
+  for (const { victim } of awaits) {
+    const theirs = storedRevision(draft, victim.tenant, victim.stored.spec.revision);
+    const their = storedPriorityClass(draft, undefined, theirs?.spec.priorityClassName ?? 'default');
+    const isRanked = (victim.status.charge?.rank ?? 'Guaranteed') === charge.rank;
+    const isAbove = isRanked
+      ? (own?.spec.value ?? 0) > (their?.spec.value ?? 0)
+      : charge.rank === 'Guaranteed';
+    if (!isAbove)
+      return reject(
+        'RankTooLow',
+        `${charge.rank} at ${own?.spec.value ?? 0} does not rank above ${victim.name}: ${victim.status.charge?.rank} at ${their?.spec.value ?? 0}`,
+      );
+  }
+  return undefined;
+}

@@ -1,0 +1,237 @@
+import { labelSelectorOf, matchesLabels } from '../model/label-selector.js';
+import type { Node } from '../model/kinds/node.js';
+import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
+import type { Placement } from '../model/parts/placement.js';
+import { type NodeAccount, recoveryPoolLabel } from '../model/records.js';
+import type { Context } from './context.js';
+import { reject, type Rejection } from './decision.js';
+import type { Draft } from './draft.js';
+import {
+  type Stored,
+  storedPriorityClass,
+  storedRegion,
+  storedRevision,
+  storedTenant,
+  workloadAccount,
+} from './stored.js';
+
+type StoredNode = Stored<Node>;
+type StoredRevision = Stored<WorkloadRevision>;
+
+export interface Candidate {
+  readonly tenant: string;
+  readonly revision: StoredRevision;
+  readonly node: StoredNode;
+  readonly account: NodeAccount;
+}
+
+/**
+ * [S4] The hard rules of a placement, on the node, tenant and region as they are now. Each reads what it relies
+ * on from the draft, so that what it allowed is guarded.
+ */
+export function checkPlacementRules(
+  context: Context,
+  draft: Draft,
+  candidate: Candidate,
+): Rejection | undefined {
+  return (
+    checkNode(context, candidate) ??
+    checkWhere(context, draft, candidate) ??
+    checkTaints(context, candidate) ??
+    checkPool(context, draft, candidate)
+  );
+}
+
+function checkNode({ checks }: Context, { node, account, tenant }: Candidate): Rejection | undefined {
+  const { name } = node.metadata;
+  if (account.gate.state === 'Closed' && checks.has('bind.gate'))
+    return reject(
+      'GateClosed',
+      `node ${name} takes nothing new: ${account.gate.reason ?? 'its gate is closed'}`,
+    );
+  if (
+    (node.spec.unschedulable === true && checks.has('bind.unschedulable')) ||
+    node.metadata.deletionTimestamp !== undefined
+  )
+    return reject('Tainted', `node ${name} is unschedulable`);
+  if (node.spec.drain !== undefined && checks.has('bind.drain'))
+    return reject('Tainted', `node ${name} is draining`);
+  const tenants = node.spec.tenants ?? [];
+  if (tenants.length > 0 && !tenants.includes(tenant) && checks.has('bind.tenancy'))
+    return reject('TenancyNotAllowed', `node ${name} is for ${tenants.join(', ')}, not for ${tenant}`);
+  return undefined;
+}
+
+function checkWhere(
+  context: Context,
+  draft: Draft,
+  { tenant, revision, node }: Candidate,
+): Rejection | undefined {
+  const { checks } = context;
+  const { regions = [], zones = [], nodeSelector = {} } = revision.spec.placement ?? {};
+  const { region = 'local', zone = 'local' } = node.spec;
+  const { name } = node.metadata;
+  if (regions.length > 0 && !regions.includes(region) && checks.has('bind.region'))
+    return reject('RegionNotAllowed', `node ${name} is in region ${region}; allowed: ${regions.join(', ')}`);
+  if (zones.length > 0 && !zones.includes(zone) && checks.has('bind.zone'))
+    return reject('ZoneNotAllowed', `node ${name} is in zone ${zone}; allowed: ${zones.join(', ')}`);
+  const residency = storedTenant(draft, undefined, tenant)?.spec.residency ?? [];
+  if (residency.length > 0 && checks.has('bind.residency')) {
+    const jurisdiction = storedRegion(draft, undefined, region)?.spec.jurisdiction;
+    if (jurisdiction === undefined || !residency.includes(jurisdiction))
+      return reject(
+        'ResidencyNotAllowed',
+        `region ${region} is under ${jurisdiction ?? 'no known law'}; tenant ${tenant} must stay in ${residency.join(', ')}`,
+      );
+  }
+  const labels = node.metadata.labels ?? {};
+  for (const [key, value] of Object.entries(nodeSelector))
+    if (labels[key] !== value && checks.has('bind.selector'))
+      return reject('SelectorMismatch', `node ${name} has ${key}=${labels[key] ?? '(none)'}, not ${value}`);
+  return undefined;
+}
+
+function checkTaints({ checks }: Context, { revision, node }: Candidate): Rejection | undefined {
+  const tolerations = revision.spec.placement?.tolerations ?? [];
+  for (const taint of node.spec.taints ?? []) {
+    if (taint.effect === 'PreferNoSchedule') continue;
+    const isTolerated = tolerations.some(
+      ({ key, operator = 'Equal', value = '', effect }) =>
+        (effect === undefined || effect === taint.effect) &&
+        (key === undefined ? operator === 'Exists' : key === taint.key) &&
+        (operator === 'Exists' || value === (taint.value ?? '')),
+    );
+    if (!isTolerated && checks.has('bind.taints'))
+      return reject(
+        'Tainted',
+        `node ${node.metadata.name} has the taint ${taint.key}=${taint.value ?? ''}:${taint.effect}`,
+      );
+  }
+  return undefined;
+}
+
+/** [S9] A recovery pool is for the classes that may use it. */
+function checkPool(context: Context, draft: Draft, { revision, node }: Candidate): Rejection | undefined {
+  if (node.metadata.labels?.[recoveryPoolLabel] !== 'true' || !context.checks.has('bind.pool'))
+    return undefined;
+  const className = revision.spec.priorityClassName ?? 'default';
+  const priorityClass = storedPriorityClass(draft, undefined, className);
+  return priorityClass?.spec.recoveryPools === true
+    ? undefined
+    : reject(
+        'PoolReserved',
+        `node ${node.metadata.name} is kept for recovery; class ${className} may not use it`,
+      );
+}
+
+/** [S4] What must be kept apart from, and spread among, the replicas that are charged already. */
+export function checkNeighbours(context: Context, draft: Draft, candidate: Candidate): Rejection | undefined {
+  return checkApart(context, draft, candidate) ?? checkSpread(context, draft, candidate);
+}
+
+type Rule = NonNullable<Placement['antiAffinity']>[number];
+
+const isRequired = (rule: { readonly mode?: 'Required' | 'Preferred' }): boolean => rule.mode !== 'Preferred';
+
+/** Whether a rule of one revision speaks of replicas of another. Without a selector: of its own workload. */
+function speaksOf(rule: Rule, own: StoredRevision, other: StoredRevision): boolean {
+  if (own.metadata.namespace !== other.metadata.namespace) return false;
+  return rule.selector === undefined
+    ? own.spec.workload === other.spec.workload
+    : matchesLabels(labelSelectorOf(rule.selector), other.spec.template.labels);
+}
+
+const apartRules = (revision: StoredRevision): readonly Rule[] =>
+  revision.spec.placement?.antiAffinity?.filter(isRequired) ?? [];
+
+function checkApart(context: Context, draft: Draft, candidate: Candidate): Rejection | undefined {
+  const { tenant, revision, node, account } = candidate;
+  const own = apartRules(revision);
+  for (const key of Object.keys(account.revisions)) {
+    // Tenants do not see each other's labels, so rules never reach across them.
+    if (!key.startsWith(`${tenant}/`)) continue;
+    const other = storedRevision(draft, tenant, key.slice(tenant.length + 1));
+    if (other === undefined) continue;
+    const isMine = own.some((rule) => rule.topology === 'Node' && speaksOf(rule, revision, other));
+    const isTheirs = apartRules(other).some(
+      (rule) => rule.topology === 'Node' && speaksOf(rule, other, revision),
+    );
+    if (
+      (isMine && context.checks.has('bind.antiAffinity')) ||
+      (isTheirs && context.checks.has('bind.antiAffinity.others'))
+    )
+      return reject(
+        'AntiAffinity',
+        `node ${node.metadata.name} has replicas of ${other.spec.workload}, to be kept apart from`,
+      );
+  }
+  const { region = 'local', zone = 'local' } = node.spec;
+  for (const rule of own) {
+    // Across workloads only nodes are checked here; zones and regions are best effort there.
+    const isOwnWorkload =
+      rule.selector === undefined ||
+      matchesLabels(labelSelectorOf(rule.selector), revision.spec.template.labels);
+    if (rule.topology === 'Node' || !isOwnWorkload) continue;
+    const counts = workloadAccount(draft, tenant, revision.spec.workload);
+    const there = rule.topology === 'Zone' ? counts.zones[`${region}/${zone}`] : counts.regions[region];
+    if ((there ?? 0) > 0 && context.checks.has('bind.antiAffinity'))
+      return reject(
+        'AntiAffinity',
+        `${rule.topology === 'Zone' ? `zone ${region}/${zone}` : `region ${region}`} has replicas of ${revision.spec.workload} already`,
+      );
+  }
+  return undefined;
+}
+
+function checkSpread(context: Context, draft: Draft, candidate: Candidate): Rejection | undefined {
+  const { tenant, revision, node, account } = candidate;
+  const { region = 'local', zone = 'local' } = node.spec;
+  for (const { topology, maxSkew = 1, mode } of revision.spec.placement?.spread ?? []) {
+    if (!isRequired({ mode: mode ?? 'Required' }) || !context.checks.has('bind.spread')) continue;
+    if (topology === 'Node') {
+      const here = countOnNode(draft, tenant, revision, account);
+      if (here + 1 > maxSkew)
+        return reject(
+          'SpreadViolated',
+          `node ${node.metadata.name} has ${here} replicas of ${revision.spec.workload}; at most ${maxSkew} per node`,
+        );
+      continue;
+    }
+    const counts = workloadAccount(draft, tenant, revision.spec.workload);
+    const [domain, byDomain] =
+      topology === 'Zone' ? [`${region}/${zone}`, counts.zones] : [region, counts.regions];
+    const domains =
+      topology === 'Zone' ? zonesAllowed(draft, revision, region) : (revision.spec.placement?.regions ?? []);
+    const fewest = Math.min(
+      ...[...domains, ...Object.keys(byDomain), domain].map((name) => byDomain[name] ?? 0),
+    );
+    const here = byDomain[domain] ?? 0;
+    if (here + 1 - fewest > maxSkew)
+      return reject(
+        'SpreadViolated',
+        `${domain} would have ${here + 1} replicas of ${revision.spec.workload} and another ${fewest}; at most ${maxSkew} more`,
+      );
+  }
+  return undefined;
+}
+
+function countOnNode(draft: Draft, tenant: string, { spec }: StoredRevision, account: NodeAccount): number {
+  let count = 0;
+  for (const [key, more] of Object.entries(account.revisions))
+    if (
+      key.startsWith(`${tenant}/`) &&
+      storedRevision(draft, tenant, key.slice(tenant.length + 1))?.spec.workload === spec.workload
+    )
+      count += more;
+  return count;
+}
+
+/** The zones that replicas could be in: those the operator names for the regions allowed. */
+function zonesAllowed(draft: Draft, { spec }: StoredRevision, region: string): readonly string[] {
+  const { regions = [], zones = [] } = spec.placement ?? {};
+  return (regions.length > 0 ? regions : [region]).flatMap((name) =>
+    (storedRegion(draft, undefined, name)?.spec.zones ?? [])
+      .filter((zone) => zones.length === 0 || zones.includes(zone))
+      .map((zone) => `${name}/${zone}`),
+  );
+}

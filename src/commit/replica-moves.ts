@@ -1,0 +1,185 @@
+import {
+  addAmounts,
+  type Amount,
+  amountOf,
+  amountsOf,
+  countOf,
+  eachResource,
+  subtractAmounts,
+} from '../model/amount.js';
+import type { Replica, ReplicaStatus, ReplicaTransition } from '../model/kinds/replica.js';
+import { transitionsMax } from '../model/kinds/replica.js';
+import type { Reservation, ReservationStatus } from '../model/kinds/reservation.js';
+import type { Charge } from '../model/parts/charge.js';
+import type { Actor, ReplicaRef } from '../model/ports.js';
+import { type Epoch, type NodeAccount, nodeAccountKey, slotKey, type SlotRecord } from '../model/records.js';
+import { isTerminal, type Stage } from '../model/stages.js';
+import { chargedAmount, unpostCharge } from './accounts.js';
+import type { Context } from './context.js';
+import type { Draft } from './draft.js';
+import {
+  nodeAccount,
+  putStatus,
+  replicaStatus,
+  slotRecord,
+  statusOf,
+  type Stored,
+  storedReplica,
+  storedReservation,
+} from './stored.js';
+
+/** A replica as a draft shows it. */
+export interface LiveReplica {
+  readonly tenant: string;
+  readonly name: string;
+  readonly stored: Stored<Replica>;
+  readonly status: ReplicaStatus;
+}
+
+/** The replica that is meant, and no later one of the same name; undefined if it is gone. */
+export function findReplica(draft: Draft, { tenant, name, uid }: ReplicaRef): LiveReplica | undefined {
+  const stored = storedReplica(draft, tenant, name);
+  const status = replicaStatus(draft, tenant, name);
+  if (stored === undefined || status === undefined || stored.metadata.uid !== uid) return undefined;
+  return { tenant, name, stored, status };
+}
+
+export interface Step {
+  readonly to: Stage;
+  readonly actor: string;
+  readonly reason: string;
+  readonly operation: string;
+  readonly epoch?: Epoch;
+  readonly evidence?: Readonly<Record<string, string>>;
+}
+
+/** What an actor's lease adds to a step: its epoch, and which lease it is of. */
+export function stepBy(actor: Actor): Pick<Step, 'actor' | 'epoch' | 'evidence'> {
+  const who = `${actor.kind}:${actor.name}`;
+  if (actor.lease === undefined) return { actor: who };
+  return { actor: who, epoch: actor.lease.epoch, evidence: { lease: actor.lease.name } };
+}
+
+/** Whether this operation is among the last moves: then it was committed before. */
+export const hasDone = (context: Context, status: ReplicaStatus, operation: string): boolean =>
+  context.checks.has('operation.repeated') &&
+  (status.transitions ?? []).some((transition) => transition.operation === operation);
+
+export const withTransition = (
+  context: Context,
+  draft: Draft,
+  from: Stage | undefined,
+  before: readonly ReplicaTransition[],
+  step: Step,
+): ReplicaTransition[] => [
+  ...before.slice(1 - transitionsMax),
+  {
+    ...(from !== undefined && { from }),
+    to: step.to,
+    actor: step.actor,
+    reason: step.reason,
+    revision: draft.version,
+    at: context.at,
+    operation: step.operation,
+    ...(step.epoch !== undefined && { epoch: step.epoch }),
+    ...(step.evidence !== undefined && { evidence: step.evidence }),
+  },
+];
+
+/** Writes a move of a replica. One into a terminal stage frees what it is charged with, in the same transaction. */
+export function moveReplica(
+  context: Context,
+  draft: Draft,
+  replica: LiveReplica,
+  step: Step,
+  change: Partial<ReplicaStatus> = {},
+): ReplicaStatus {
+  const { status } = replica;
+  const next: ReplicaStatus = {
+    ...status,
+    ...change,
+    stage: step.to,
+    transitions: withTransition(context, draft, status.stage, status.transitions ?? [], step),
+  };
+  putStatus(draft, 'Replica', replica.tenant, replica.name, next);
+  if (isTerminal(step.to)) endReplica(context, draft, { ...replica, status: next });
+  return next;
+}
+
+function endReplica(context: Context, draft: Draft, { tenant, stored, status }: LiveReplica): void {
+  const { workload, slot } = stored.spec;
+  const { uid } = stored.metadata;
+  const record = slotRecord(draft, tenant, workload, slot);
+  if (record?.lost?.replicaUid === uid) {
+    const { lost: _, ...rest } = record;
+    draft.put(slotKey(tenant, workload, slot), rest satisfies SlotRecord);
+  }
+  const { charge } = status;
+  if (charge === undefined) return;
+  unpostCharge(context, draft, uid, charge);
+  if (status.awaitedBy !== undefined && context.checks.has('reserve.awaits'))
+    giveToHold(draft, status.awaitedBy, uid, charge);
+}
+
+/**
+ * What a victim frees goes to the hold it was preempted for, in the transaction that releases it: use never rises,
+ * and nobody else takes it in between.
+ */
+function giveToHold(draft: Draft, awaitedBy: string, victim: string, freed: Charge): void {
+  const [tenant = '', hold = ''] = awaitedBy.split('/');
+  const status = statusOf<Reservation>(draft, 'Reservation', tenant, hold) as ReservationStatus | undefined;
+  const owner = storedReservation(draft, tenant, hold)?.metadata.uid;
+  const awaited = status?.awaits?.find(({ uid }) => uid === victim);
+  const node = nodeAccount(draft, freed.node);
+  if (status?.state !== 'Held' || status.charge === undefined || owner === undefined) return;
+  if (awaited === undefined || node === undefined) return;
+  const amount = amountOf(awaited.amounts);
+  const devices: Record<string, string[]> = {};
+  for (const [name, count] of Object.entries(awaited.amounts.devices ?? {}))
+    devices[name] = (freed.devices?.[name] ?? []).slice(0, count);
+  const claimed = Object.values(devices).flat();
+  draft.put(nodeAccountKey(freed.node), {
+    ...node,
+    used: addAmounts(node.used, amount),
+    claims: {
+      ...node.claims,
+      devices: { ...node.claims.devices, ...Object.fromEntries(claimed.map((id) => [id, owner])) },
+    },
+  } satisfies NodeAccount);
+  const awaits = (status.awaits ?? []).filter(({ uid }) => uid !== victim);
+  putStatus(draft, 'Reservation', tenant, hold, {
+    ...status,
+    awaits,
+    now: amountsOf(addAmounts(amountOf(status.now ?? {}), amount)),
+    charge: {
+      ...status.charge,
+      devices: Object.fromEntries(
+        [...new Set([...Object.keys(status.charge.devices ?? {}), ...Object.keys(devices)])].map((name) => [
+          name,
+          [...(status.charge?.devices?.[name] ?? []), ...(devices[name] ?? [])],
+        ]),
+      ),
+    },
+  } satisfies ReservationStatus);
+}
+
+/** What the node carries of a hold: all of it, unless victims still do. */
+export function carriedByNode(status: ReservationStatus): Amount {
+  if (status.charge === undefined) return {};
+  return status.now === undefined
+    ? chargedAmount(status.charge)
+    : addAmounts(amountOf(status.now), { replicas: 1 });
+}
+
+/** The part of `wanted` that is above zero after `free` was taken from it. */
+export function beyond(wanted: Amount, free: Amount): Amount {
+  const rest = subtractAmounts(wanted, free);
+  const devices: Record<string, number> = {};
+  for (const [name, count] of eachResource(rest))
+    if (name.startsWith('device/') && count > 0) devices[name.slice('device/'.length)] = count;
+  return {
+    cpuMilli: Math.max(0, countOf(rest, 'cpu') ?? 0),
+    memoryBytes: Math.max(0, countOf(rest, 'memory') ?? 0),
+    devices,
+  };
+}
