@@ -271,7 +271,7 @@ export class HonestCell extends TestCell {
       const lostCharge: Charge = { ...charge, subtotal: 'Lost' };
       this.#post(draft, addAmounts, `uid-${lost}`, lostCharge);
       const condition = {
-        type: 'PossibleDuplicate',
+        type: 'Superseded',
         status: 'True' as const,
         reason: 'Replaced',
         message: '',
