@@ -147,6 +147,48 @@ describe('[S7] a hold is bound, released or expired, once', () => {
     );
   });
 
+  it('one of the same name is another hold after the first is over, and not before', () => {
+    const cell = queued();
+    const again = (): HonestCell =>
+      cell.altering((draft) =>
+        draft.change<{ metadata: object }>('/o/Reservation/shop/hold-web-0-1', (hold) => ({
+          ...hold,
+          metadata: { ...hold.metadata, uid: 'uid-second' },
+        })),
+      );
+    cell.hold('web-0-1', 'n1');
+    cell.releaseHold('web-0-1');
+    again().hold('web-0-1', 'n2');
+    expect(cell.violations).toEqual([]);
+    cell.altering((draft) =>
+      draft.change<{ metadata: object }>('/o/Reservation/shop/hold-web-0-1', (hold) => ({
+        ...hold,
+        metadata: { ...hold.metadata, uid: 'uid-third' },
+      })),
+    );
+    cell.transact('server-1', (draft) => draft.put(holdKey('web-0-1'), draft.get(holdKey('web-0-1'))));
+    expect(cell.messages).toContain('/s/Reservation/shop/hold-web-0-1 was deleted while it was Held');
+  });
+
+  it('a preempting hold is given its devices by its victims, and keeps them', () => {
+    const cell = queued();
+    const devices = (ids: readonly string[], more: object = {}): void => {
+      cell.transact('server-1', (draft) =>
+        draft.change<{ status: { charge: object } }>(holdKey('web-1-1'), ({ status }) => ({
+          status: { ...status, ...more, charge: { ...status.charge, devices: { gpu: ids } } },
+        })),
+      );
+    };
+    cell.bind('web-0-1', 'n1');
+    cell.incarnate('web', '1');
+    cell.hold('web-1-1', 'n1', {}, ['web-0-1']);
+    devices(['n1-g0']);
+    expect(cell.violations).toEqual([]);
+    cell.move('web-0-1', 'Failed', 'agent:n1');
+    devices(['n1-g1']);
+    expect(cell.messages).toEqual(['/s/Reservation/shop/hold-web-1-1: its charge changed after it was set']);
+  });
+
   it('one that begins otherwise, or is deleted while Held, is noticed', () => {
     const cell = queued();
     cell.altering((draft) =>
