@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Amount, eachResource, noAmount, sameAmount } from '../../model/amount.js';
-import type { Reservation } from '../../model/kinds/reservation.js';
 import {
   nodeAccountKey,
   type SlotRecord,
@@ -11,7 +10,7 @@ import { isTerminal } from '../../model/stages.js';
 import { CellView, placeOf, slotOf } from './cell-view.js';
 import { ChargeBook, type Counts } from './charge-book.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
-import { isAnother, wrongGangs, wrongHolds } from './holds.js';
+import { isNewHold, wrongGangs, wrongHolds } from './holds.js';
 
 /**
  * [S7] The accounts of nodes, tenants and workloads equal the sums of the charges; a charge, once set, changes
@@ -135,36 +134,21 @@ function otherCounts(at: string, account: Counts | undefined, sums: Counts): rea
     .map((name) => `${at} says ${name} ${account?.[name] ?? 0}; the records come to ${sums[name] ?? 0}`);
 }
 
-/** A charge stays what it was first, but for its subtotal. */
+type Charged = { readonly status?: { readonly charge?: object; readonly awaits?: readonly object[] } };
+
+/** A charge stays what it was first, but for its subtotal, and for the devices that a hold still awaits. */
 function changedCharges(commit: Commit): readonly string[] {
-  const chargeIn = (value: unknown): object | undefined => {
-    const charge = (value as { readonly status?: { readonly charge?: object } } | undefined)?.status?.charge;
-    return charge && { ...charge, subtotal: undefined };
-  };
   return commit.changes
     .filter(({ key, before, after }) => {
       const place = placeOf(key);
       if (place?.part !== 's' || (place.kind !== 'Replica' && place.kind !== 'Reservation')) return false;
-      const was = chargeIn(before);
-      if (was === undefined || after === undefined || isDeepStrictEqual(was, chargeIn(after))) return false;
-      return (
-        place.kind === 'Replica' ||
-        !(isAnother(commit, place.tenant, place.name) || gotDevices(before, after))
-      );
+      const [was, is] = [(before as Charged | undefined)?.status, (after as Charged | undefined)?.status];
+      if (was?.charge === undefined || is === undefined) return false;
+      if (place.kind === 'Reservation' && isNewHold(commit, place.tenant, place.name)) return false;
+      const changing = { subtotal: 0, ...((was.awaits ?? []).length > 0 && { devices: 0 }) };
+      return !isDeepStrictEqual({ ...was.charge, ...changing }, { ...is.charge, ...changing });
     })
     .map(({ key }) => `${key}: its charge changed after it was set`);
-}
-
-/** A hold that awaits victims gets the devices they free: it had fewer before, and has those still. */
-function gotDevices(before: unknown, after: unknown): boolean {
-  const [was, is] = [before as Pick<Reservation, 'status'>, after as Pick<Reservation, 'status'>];
-  if ((was.status?.awaits ?? []).length <= (is.status?.awaits ?? []).length) return false;
-  const { devices: had = {}, ...rest } = was.status?.charge ?? {};
-  const { devices: has = {}, ...same } = is.status?.charge ?? {};
-  return (
-    isDeepStrictEqual(rest, same) &&
-    Object.entries(had).every(([name, ids]) => ids.every((id) => has[name]?.includes(id) === true))
-  );
 }
 
 /** What uses capacity is charged, and to its own tenant, workload and node. */

@@ -6,8 +6,8 @@ export class Draft {
 
   constructor(private readonly state: CellState) {}
 
-  get<T>(key: string): T | undefined {
-    return (this.writes.has(key) ? this.writes.get(key) : this.state.get(key)) as T | undefined;
+  get(key: string): unknown {
+    return this.writes.has(key) ? this.writes.get(key) : this.state.get(key);
   }
 
   put(key: string, value: unknown): void {
@@ -16,7 +16,7 @@ export class Draft {
 
   /** Changes what is there by a function of it. */
   change<T>(key: string, change: (value: T) => T): void {
-    const value = this.get<T>(key);
+    const value = this.get(key) as T | undefined;
     if (value === undefined) throw new Error(`nothing stands under ${key}`);
     this.put(key, change(value));
   }

@@ -1,12 +1,22 @@
 import { addAmounts, amountOf, sameAmount } from '../../model/amount.js';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
-import { objectKey, statusKey } from '../../model/records.js';
+import { objectKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
 import { type CellView, placeOf } from './cell-view.js';
 import type { Commit } from './checker.js';
 
 type State = ReservationStatus['state'];
+
+/**
+ * Whether a commit made a hold that was not there before: also in place of one of the same name that is over, since
+ * a hold is named after its owner and intent.
+ */
+export function isNewHold(commit: Commit, tenant: string, name: string): boolean {
+  const key = objectKey('Reservation', tenant, name);
+  const uidIn = (value: unknown): string | undefined => (value as Reservation | undefined)?.metadata.uid;
+  return commit.changes.some((change) => change.key === key && uidIn(change.before) !== uidIn(change.after));
+}
 
 const statusIn = (value: unknown): ReservationStatus | undefined =>
   (value as Pick<Reservation, 'status'> | undefined)?.status;
@@ -21,8 +31,10 @@ export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
     const { kind, tenant, name } = place;
     if (kind === 'Reservation') {
       const [was, is] = [statusIn(before), statusIn(after)];
-      messages.push(...wrongState(key, isAnother(commit, tenant, name) ? undefined : was?.state, is?.state));
-      messages.push(...wrongParts(key, is));
+      messages.push(
+        ...wrongState(key, was?.state, is?.state, isNewHold(commit, tenant, name)),
+        ...wrongParts(key, is),
+      );
       const owner = cell.object('Reservation', tenant, name)?.spec.owner.name ?? '';
       const gang = cell.object('Replica', tenant, owner)?.spec.gang;
       if (gang !== undefined) gangs.set(`${tenant}/${gang}`, [tenant, gang]);
@@ -35,23 +47,6 @@ export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
   return [...messages, ...[...gangs.values()].flatMap(([tenant, name]) => wrongCount(cell, tenant, name))];
 }
 
-/** A new hold for the same owner and intent took the name of one that had ended: another uid, another life. */
-export function isAnother(commit: Commit, tenant: string | undefined, name: string): boolean {
-  const change = commit.changes.find(({ key }) => key === objectKey('Reservation', tenant, name));
-  const [was, is] = [change?.before as Reservation | undefined, change?.after as Reservation | undefined];
-  return (
-    was !== undefined &&
-    is !== undefined &&
-    was.metadata.uid !== is.metadata.uid &&
-    hasEnded(commit, tenant, name)
-  );
-}
-
-function hasEnded(commit: Commit, tenant: string | undefined, name: string): boolean {
-  const change = commit.changes.find(({ key }) => key === statusKey('Reservation', tenant, name));
-  return statusIn(change?.before)?.state !== 'Held';
-}
-
 /** Every gang that reserves, from scratch. */
 export function wrongGangs(cell: CellView): readonly string[] {
   return [...cell.objects('Gang')].flatMap(({ metadata }) =>
@@ -59,11 +54,16 @@ export function wrongGangs(cell: CellView): readonly string[] {
   );
 }
 
-function wrongState(key: string, was: State | undefined, is: State | undefined): readonly string[] {
-  if (was === is) return [];
-  if (was === undefined) return is === 'Held' ? [] : [`${key} began as ${is}, not Held`];
-  if (was === 'Held') return is === undefined ? [`${key} was deleted while it was Held`] : [];
-  return is === undefined ? [] : [`${key} was ${was}, for good, and is now ${is}`];
+function wrongState(
+  key: string,
+  was: State | undefined,
+  is: State | undefined,
+  isNew: boolean,
+): readonly string[] {
+  if (was === 'Held' && (is === undefined || isNew)) return [`${key} was deleted while it was Held`];
+  if (is === undefined) return [];
+  if (was === undefined || isNew) return is === 'Held' ? [] : [`${key} began as ${is}, not Held`];
+  return was === 'Held' || was === is ? [] : [`${key} was ${was}, for good, and is now ${is}`];
 }
 
 /** What a preempting hold has now and what it awaits are together what it is charged with. */
@@ -80,15 +80,11 @@ function wrongParts(key: string, status: ReservationStatus | undefined): readonl
 /** How many members of a gang hold capacity, and how many are bound. */
 function membersOf(cell: CellView, tenant: string, gang: string): { held: number; bound: number } {
   const members = { held: 0, bound: 0 };
-  for (const { spec, status } of cell.objects('Replica', tenant)) {
-    if (spec.gang !== gang || status === undefined || isTerminal(status.stage)) continue;
-    if (status.binding !== undefined) members.bound += 1;
-    else if (
-      status.hold !== undefined &&
-      cell.object('Reservation', tenant, status.hold)?.status?.state === 'Held'
-    )
+  for (const { spec, status } of cell.objects('Reservation', tenant))
+    if (status?.state === 'Held' && cell.object('Replica', tenant, spec.owner.name)?.spec.gang === gang)
       members.held += 1;
-  }
+  for (const { spec, status } of cell.objects('Replica', tenant))
+    if (spec.gang === gang && status?.binding !== undefined && !isTerminal(status.stage)) members.bound += 1;
   return members;
 }
 

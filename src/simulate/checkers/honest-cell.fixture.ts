@@ -213,18 +213,18 @@ export class HonestCell extends TestCell {
 
   releaseHold(name: string, as: 'Released' | 'Expired' = 'Expired'): void {
     this.transact('server-1', (draft) => {
-      const { status } = draft.get<Stored<HoldStatus>>(holdKey(name)) as Stored<HoldStatus>;
+      const { status } = draft.get(holdKey(name)) as Stored<HoldStatus>;
       draft.put(holdKey(name), { status: { ...status, state: as } });
       this.#post(draft, subtractAmounts, `uid-hold-${name}`, status.charge);
-      this.#change(draft, name, ({ hold: _, ...status }) =>
-        this.#moved(draft, status, status.stage, 'Queued', 'collector'),
+      this.#change(draft, name, ({ hold: _hold, ...rest }) =>
+        this.#moved(draft, rest, rest.stage, 'Queued', 'collector'),
       );
     });
   }
 
   bind(name: string, node: string, choice: Choice = {}): void {
     this.transact('server-1', (draft) => {
-      const held = draft.get<Stored<HoldStatus>>(holdKey(name))?.status;
+      const held = (draft.get(holdKey(name)) as Stored<HoldStatus> | undefined)?.status;
       const isHeld = held?.state === 'Held';
       const charge = isHeld ? held.charge : this.#charge(draft, name, node, choice);
       if (isHeld) {
@@ -265,13 +265,13 @@ export class HonestCell extends TestCell {
   replace(workload: string, slot: string, incarnation: number): string {
     this.altering((draft) => {
       const lost = replicaName(workload, slot, incarnation - 1);
-      const { charge } = (draft.get<Stored<ReplicaStatus>>(replicaKey(lost)) as Stored<ReplicaStatus>).status;
+      const { charge } = (draft.get(replicaKey(lost)) as Stored<ReplicaStatus>).status;
       if (charge === undefined) throw new Error(`${lost} is not charged`);
       this.#post(draft, subtractAmounts, `uid-${lost}`, charge);
       const lostCharge: Charge = { ...charge, subtotal: 'Lost' };
       this.#post(draft, addAmounts, `uid-${lost}`, lostCharge);
       const condition = {
-        type: 'PossibleDuplicate',
+        type: 'Superseded',
         status: 'True' as const,
         reason: 'Replaced',
         message: '',
@@ -320,7 +320,7 @@ export class HonestCell extends TestCell {
     this.run(replacement, 'n2');
     this.move(web, 'Releasing', 'agent:n1');
     this.altering((draft) =>
-      draft.change<SlotRecord>(slotKey(tenant, 'web', '0'), ({ lost: _, ...record }) => record),
+      draft.change<SlotRecord>(slotKey(tenant, 'web', '0'), ({ lost: _lost, ...record }) => record),
     );
     this.move(web, 'Released', 'agent:n1');
     this.move(gpu, 'Releasing', 'user');
@@ -334,15 +334,15 @@ export class HonestCell extends TestCell {
   }
 
   #charge(draft: Draft, name: string, node: string, choice: Choice): Charge {
-    const { spec } = draft.get<{ spec: { workload: string; revision: string } }>(
-      objectKey('Replica', tenant, name),
-    ) as { spec: { workload: string; revision: string } };
-    const { spec: place } = draft.get<{ spec: { region: string; zone: string } }>(
-      objectKey('Node', undefined, node),
-    ) as { spec: { region: string; zone: string } };
-    const { spec: revision } = draft.get<{ spec: { template: { resources: Charge['amounts'] } } }>(
-      objectKey('WorkloadRevision', tenant, spec.revision),
-    ) as { spec: { template: { resources: Charge['amounts'] & { ports?: unknown } } } };
+    const { spec } = draft.get(objectKey('Replica', tenant, name)) as {
+      spec: { workload: string; revision: string };
+    };
+    const { spec: place } = draft.get(objectKey('Node', undefined, node)) as {
+      spec: { region: string; zone: string };
+    };
+    const { spec: revision } = draft.get(objectKey('WorkloadRevision', tenant, spec.revision)) as {
+      spec: { template: { resources: Charge['amounts'] & { ports?: unknown } } };
+    };
     const { ports: _, ...amounts } = revision.template.resources;
     const { workload, revision: revisionName } = spec;
     return {
@@ -371,8 +371,8 @@ export class HonestCell extends TestCell {
     const leaseName = actor.startsWith('agent:') || actor === 'user' ? undefined : actor;
     const record =
       leaseName === undefined
-        ? draft.get<NodeEpoch>(nodeEpochKey(actor.slice('agent:'.length)))
-        : draft.get<LeaseRecord>(leaseKey(leaseName));
+        ? (draft.get(nodeEpochKey(actor.slice('agent:'.length))) as NodeEpoch | undefined)
+        : (draft.get(leaseKey(leaseName)) as LeaseRecord | undefined);
     const transition = {
       ...(from && { from }),
       to,
@@ -396,7 +396,7 @@ export class HonestCell extends TestCell {
   }
 
   #free(draft: Draft, name: string): void {
-    const { charge } = (draft.get<Stored<ReplicaStatus>>(replicaKey(name)) as Stored<ReplicaStatus>).status;
+    const { charge } = (draft.get(replicaKey(name)) as Stored<ReplicaStatus>).status;
     if (charge === undefined) return;
     this.#post(draft, subtractAmounts, `uid-${name}`, charge);
     for (const [key, value] of [...this.under('/s/Reservation/')]) {

@@ -34,8 +34,8 @@ const repels = (one: Neighbour, other: Neighbour, topology: Topology): boolean =
   );
 
 /**
- * The hard rules of placement that concern neighbours. On a node everything counts that is there; in a zone or
- * region only the workload's own replicas do. `isSelf` names the charge that is being judged and those that are
+ * The hard rules of placement that concern neighbours. On a node everything counts that is there, with its own
+ * rules too; in a zone or region only the workload's own replicas do. `isSelf` names the charge that is being judged and those that are
  * about to make room for it.
  */
 export function brokenNeighbourRules(
@@ -60,7 +60,7 @@ export function brokenNeighbourRules(
     charges
       .filter(({ charge: { tenant, workload = '', revision = '' } }) => {
         const other = neighbourOf(cell, tenant, workload, revision);
-        return repels(self, other, topology) || repels(other, self, topology);
+        return repels(self, other, topology) || (topology === 'Node' && repels(other, self, topology));
       })
       .map(({ key }) => `it must be kept from ${key} by ${topology}`),
   );
@@ -69,7 +69,7 @@ export function brokenNeighbourRules(
     .flatMap(({ topology, maxSkew = 1 }) => {
       const at = domain(topology, placed.node, region, zone);
       const counts = new Map(
-        domainsOf(cell, placed, spec.placement ?? {}, topology).map((name) => [name, 0]),
+        domainsOf(cell, placed, spec.placement ?? {}, topology, region).map((name) => [name, 0]),
       );
       for (const { charge } of own) {
         const name = domain(topology, charge.node, charge.region ?? '', charge.zone ?? '');
@@ -90,23 +90,23 @@ function domain(topology: Topology, node: string, region: string, zone: string):
   return topology === 'Node' ? node : topology === 'Zone' ? `${region}/${zone}` : region;
 }
 
-/** The zones or regions that the workload may be in, whether anything is there or not. */
+/**
+ * The zones or regions that the workload may be in, whether anything is there or not. Who names no regions is not
+ * asked to use others than the one at hand.
+ */
 function domainsOf(
   cell: CellView,
   { tenant }: Placed,
-  placement: Placement,
+  { regions = [], zones = [] }: Placement,
   topology: Topology,
+  region: string,
 ): readonly string[] {
   if (topology === 'Node') return [];
-  const { regions = [], zones = [] } = placement;
-  const allowed = [...cell.objects('Region')].filter(
-    ({ metadata: { name } }) =>
-      (regions.length === 0 || regions.includes(name)) && isResident(cell, tenant, name),
-  );
-  if (topology === 'Region') return allowed.map(({ metadata }) => metadata.name);
-  return allowed.flatMap(({ metadata, spec }) =>
-    (spec.zones ?? [])
+  const allowed = regions.filter((name) => isResident(cell, tenant, name));
+  if (topology === 'Region') return allowed;
+  return (regions.length === 0 ? [region] : allowed).flatMap((name) =>
+    (cell.object('Region', undefined, name)?.spec.zones ?? [])
       .filter((zone) => zones.length === 0 || zones.includes(zone))
-      .map((zone) => `${metadata.name}/${zone}`),
+      .map((zone) => `${name}/${zone}`),
   );
 }

@@ -58,6 +58,15 @@ describe('[S2] no commit raises a node’s use above what it offers', () => {
     expect(cell.whole()).toHaveLength(2);
   });
 
+  it('a hold that awaits its devices from a victim is not yet charged with which', () => {
+    const cell = cellWith();
+    cell.workload('gpu', { resources: { cpu: '1', devices: { gpu: 1 } } });
+    for (const slot of ['0', '1']) cell.incarnate('gpu', slot);
+    cell.bind('gpu-0-1', 'n1', { devices: { gpu: ['n1-g0'] } });
+    cell.hold('gpu-1-1', 'n1', {}, ['gpu-0-1']);
+    expect([...cell.violations, ...cell.whole()]).toEqual([]);
+  });
+
   it.each([
     ['amounts', { amounts: { cpu: '1' } }, '1000 cpu of 2000'],
     ['a device', { amounts: { cpu: '2' } }, '0 devices gpu of 1'],

@@ -74,7 +74,7 @@ export class NodeCapacity implements SafetyChecker {
     return offered(account?.allocatable ?? noAmount, resource);
   }
 
-  #undercharged(cell: CellView, { key, charge }: LiveCharge): readonly Violation[] {
+  #undercharged(cell: CellView, { key, charge, awaits }: LiveCharge): readonly Violation[] {
     const asked = cell.object('WorkloadRevision', charge.tenant, charge.revision ?? '')?.spec.template
       .resources;
     if (asked === undefined) return [];
@@ -85,7 +85,8 @@ export class NodeCapacity implements SafetyChecker {
       .map(([resource, count]) => `${countOf(charged, resource) ?? 0} ${resource} of ${count}`);
     for (const [name, count] of Object.entries(asked.devices ?? {})) {
       const claimed = charge.devices?.[name]?.length ?? 0;
-      if (claimed < count) missing.push(`${claimed} devices ${name} of ${count}`);
+      // What a hold awaits it has not been given yet; its owner is judged when it is bound.
+      if (claimed < count && awaits.length === 0) missing.push(`${claimed} devices ${name} of ${count}`);
     }
     for (const port of ports) {
       const [name = '', number] = port.split(':');

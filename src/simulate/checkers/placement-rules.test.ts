@@ -216,6 +216,33 @@ describe('[S4] neighbours', () => {
     expect(cell.messages.join()).toContain('by Zone');
   });
 
+  it('are judged when a hold takes the place, not again when it is used', () => {
+    const cell = checked();
+    cell.workload('app', { placement: { spread: [{ topology: 'Zone' }] } });
+    for (const slot of ['0', '1', '2']) cell.incarnate('app', slot);
+    cell.bind('app-0-1', 'n1');
+    cell.bind('app-1-1', 'n2');
+    cell.hold('app-2-1', 'n1');
+    cell.move('app-1-1', 'Failed', 'agent:n2');
+    cell.bind('app-2-1', 'n1');
+    expect(cell.violations).toEqual([]);
+  });
+
+  it('are spread over the regions the workload names, as far as its tenant may be there', () => {
+    const cell = checked();
+    cell.object('user', 'Region', undefined, 'eu-north', { jurisdiction: 'EU', zones: ['a'] });
+    for (const [name, regions] of Object.entries({ app: ['eu', 'us'], all: ['eu', 'eu-north'] })) {
+      cell.workload(name, { placement: { regions, spread: [{ topology: 'Region' }] } });
+      for (const slot of ['0', '1']) {
+        cell.incarnate(name, slot);
+        cell.bind(`${name}-${slot}-1`, 'n1');
+      }
+    }
+    expect(cell.messages).toEqual([
+      '/s/Replica/shop/all-1-1 on n1: Region eu would have 2 of the workload, another 0; maxSkew is 1',
+    ]);
+  });
+
   it.each([
     ['Zone', {}, 'Zone eu/a would have 2 of the workload, another 0; maxSkew is 1'],
     ['Node', {}, 'Node n1 would have 2 of the workload, another 0; maxSkew is 1'],

@@ -1,10 +1,10 @@
-import type { Reservation } from '../../model/kinds/reservation.js';
 import { type Epoch, sameEpoch, shownEpoch } from '../../model/records.js';
 import { stateBefore } from './before-state.js';
 import { CellView, placeOf } from './cell-view.js';
 import { ChargeBook } from './charge-book.js';
 import type { LiveCharge } from './charges.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
+import { isNewHold } from './holds.js';
 import { brokenNeighbourRules } from './neighbour-rules.js';
 import { brokenNodeRules, type Placed, regionOf, zoneOf } from './node-rules.js';
 import { replicaChanges } from './transitions.js';
@@ -12,6 +12,8 @@ import { replicaChanges } from './transitions.js';
 interface Judged extends Placed {
   readonly key: string;
   readonly nodeEpoch: Epoch | undefined;
+  /** Its place was taken by a hold, and judged then: its neighbours have had to mind it since. */
+  readonly wasHeld: boolean;
 }
 
 /**
@@ -67,7 +69,7 @@ export class PlacementRules implements SafetyChecker {
       node !== undefined &&
       (own.charge.region !== regionOf(node) || own.charge.zone !== zoneOf(node));
     return [
-      ...brokenNeighbourRules(cell, this.#book, placed, isSelf),
+      ...(placed.wasHeld ? [] : brokenNeighbourRules(cell, this.#book, placed, isSelf)),
       ...(isElsewhere
         ? [
             `it is charged in ${own.charge.region}/${own.charge.zone}, the node is in ${regionOf(node)}/${zoneOf(node)}`,
@@ -83,23 +85,44 @@ export class PlacementRules implements SafetyChecker {
       const binding = after?.binding;
       if (before?.binding !== undefined || binding === undefined || spec === undefined) return [];
       const { workload, slot, revision } = spec;
-      return [{ key, tenant, workload, slot, revision, node: binding.node, nodeEpoch: binding.nodeEpoch }];
+      return [
+        {
+          key,
+          tenant,
+          workload,
+          slot,
+          revision,
+          node: binding.node,
+          nodeEpoch: binding.nodeEpoch,
+          wasHeld: before?.stage === 'Scheduled',
+        },
+      ];
     });
   }
 
   #held(commit: Commit, state: CellState): readonly Judged[] {
     const cell = new CellView(state);
-    return commit.changes.flatMap(({ key, before }) => {
+    return commit.changes.flatMap(({ key }) => {
       const place = placeOf(key);
       if (place?.part !== 's' || place.kind !== 'Reservation') return [];
-      const was = (before as Pick<Reservation, 'status'> | undefined)?.status?.state;
       const hold = cell.object('Reservation', place.tenant, place.name);
-      if (was !== undefined || hold?.status?.state !== 'Held') return [];
+      if (!isNewHold(commit, place.tenant, place.name) || hold?.status?.state !== 'Held') return [];
       const owner = cell.object('Replica', place.tenant, hold.spec.owner.name)?.spec;
       if (owner === undefined) return [];
       const { workload, slot, revision } = owner;
       const { nodeEpoch } = hold.status;
-      return [{ key, tenant: place.tenant, workload, slot, revision, node: hold.spec.node, nodeEpoch }];
+      return [
+        {
+          key,
+          tenant: place.tenant,
+          workload,
+          slot,
+          revision,
+          node: hold.spec.node,
+          nodeEpoch,
+          wasHeld: false,
+        },
+      ];
     });
   }
 }

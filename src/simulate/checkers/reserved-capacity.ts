@@ -1,12 +1,13 @@
 import { countOf, eachResource } from '../../model/amount.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
-import { objectKey, statusKey } from '../../model/records.js';
+import { statusKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
 import { stateBefore } from './before-state.js';
 import { CellView, placeOf } from './cell-view.js';
 import { ChargeBook } from './charge-book.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
+import { isNewHold } from './holds.js';
 import { mayUsePool } from './node-rules.js';
 import { type ReplicaChange, replicaChanges } from './transitions.js';
 
@@ -43,7 +44,7 @@ export class ReservedCapacity implements SafetyChecker {
       ]),
       ...holds.flatMap(({ tenant, name }) => [
         ...boundWithoutOwner(before, after, tenant, name),
-        ...wrongVictims(before, after, tenant, name),
+        ...wrongVictims(commit, after, tenant, name),
       ]),
       ...(ended.length === 0 && holds.length === 0 ? [] : this.#forsaken(after, commit)),
     ].map((message) => ({ rule: this.rule, revision: state.revision, message }));
@@ -144,9 +145,9 @@ function rankOf(cell: CellView, { tenant, revision = '', rank }: Charge): readon
   return [rank === 'Guaranteed' ? 1 : 0, value];
 }
 
-function wrongVictims(before: CellView, after: CellView, tenant: string, name: string): readonly string[] {
+function wrongVictims(commit: Commit, after: CellView, tenant: string, name: string): readonly string[] {
   const hold = after.object('Reservation', tenant, name);
-  const isNew = before.state.get(objectKey('Reservation', tenant, name)) === undefined;
+  const isNew = isNewHold(commit, tenant, name);
   const charge = hold?.status?.charge;
   if (!isNew || hold === undefined || charge === undefined) return [];
   const [guarantee, priority] = rankOf(after, charge);

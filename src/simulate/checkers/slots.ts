@@ -4,8 +4,8 @@ import { isTerminal } from '../../model/stages.js';
 import { CellView, placeOf, slotOf } from './cell-view.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
 
-/** The condition that says that a lost replica may still run beside its replacement. */
-const duplicateCondition = /^(MayRunTwice|Superseded)$/;
+/** The conditions that say that a lost replica may still run beside its replacement: on the one, or on the other. */
+const duplicateConditions = ['MayRunTwice', 'Superseded'];
 
 /**
  * [S12] A slot has one record that names its highest incarnation, at most one replica that is not terminal,
@@ -132,9 +132,7 @@ function wrongOther(cell: CellView, key: string, record: SlotRecord, replica: Re
     messages.push(`${key}: ${shown(replica)} was replaced and is active again`);
   const current = cell.object('Replica', tenant, record.replica);
   const isVisible = [...(status?.conditions ?? []), ...(current?.status?.conditions ?? [])].some(
-    (condition) =>
-      condition.status === 'True' &&
-      (duplicateCondition.test(condition.type) || duplicateCondition.test(condition.reason)),
+    (condition) => condition.status === 'True' && duplicateConditions.includes(condition.type),
   );
   if (status?.stage === 'Unknown' && !isVisible)
     messages.push(`${key}: no condition says that ${shown(replica)} may run beside ${record.replica}`);
