@@ -74,8 +74,8 @@ export class FakeObjects implements Objects {
     this.put({
       ...rest,
       kind,
-      metadata: { ...metadata, ...(namespace && { namespace }), uid },
-    } as BerthObject);
+      metadata: { ...metadata, ...(namespace !== undefined && { namespace }), uid },
+    });
     return Promise.resolve(this.get<T>(kind, namespace, metadata.name) as T);
   }
 

@@ -122,19 +122,24 @@ describe('Leadership', () => {
 
   it('counts a renewal from when it was sent, not from when it was answered', async () => {
     const { world, leases, start } = open();
+    const { env } = world.machine('network');
     let isSlow = false;
     const first = start('first', {
       authority: {
         takeLease: (input) => leases.takeLease(input),
         resign: (input) => leases.resign(input),
-        renew: (input) => (isSlow ? new Promise(() => undefined) : leases.renew(input)),
+        renew: async (input) => {
+          if (isSlow) return new Promise(() => undefined);
+          await env.sleep(1_000);
+          return leases.renew(input);
+        },
       },
     });
-    await world.run(5_500);
+    await world.run(7_000);
     expect(leases.renewals).toBe(1);
     isSlow = true;
     await world.run(60_000);
-    // Sent at 5 s, given up a fifth of the duration before another may take it.
+    // Sent at 5 s, answered at 6 s, given up a fifth of the duration before another may take it.
     expect(first.endings[0]).toBeCloseTo(17_000, 0);
   });
 

@@ -145,8 +145,9 @@ describe('the plan of a slot that is wanted', () => {
 
   it('counts failures anew after one that had served', () => {
     const replica = replicaOf(0, 'Failed', { failures: 5 });
-    const served = { ...(replica.status?.transitions?.[0] ?? {}), to: 'Serving' as const };
-    const transitions = [...(replica.status?.transitions ?? []), served] as never;
+    const [first] = replica.status?.transitions ?? [];
+    if (first === undefined) throw new Error('no transition');
+    const transitions = [first, { ...first, to: 'Serving' as const }];
     const input = inputOf(service(1), [replicaOf(0, 'Failed', { failures: 5, transitions })]);
     expect(planWorkload(input).steps[0]).toMatchObject({ failuresBefore: 1 });
   });

@@ -18,6 +18,8 @@ export function* workloadKeysOf(objects: Objects, change: ObjectChange): Generat
   const { type, kind, object, before } = change;
   switch (kind) {
     case 'Workload':
+      // Its status is what this controller writes: that wakes nobody.
+      if (type === 'MODIFIED' && !isWishChanged(object, before)) return;
       yield keyOfObject(object.metadata.namespace, object.metadata.name);
       return;
     case 'Replica':
@@ -30,6 +32,15 @@ export function* workloadKeysOf(objects: Objects, change: ObjectChange): Generat
       for (const { metadata, spec } of objects.list<Workload>('Workload'))
         if (spec.type === 'Daemon') yield keyOfObject(metadata.namespace, metadata.name);
   }
+}
+
+function isWishChanged({ metadata }: BerthObject, before: BerthObject | undefined): boolean {
+  return (
+    before?.metadata.uid !== metadata.uid ||
+    before.metadata.generation !== metadata.generation ||
+    before.metadata.deletionTimestamp !== metadata.deletionTimestamp ||
+    !isDeepStrictEqual(before.metadata.finalizers, metadata.finalizers)
+  );
 }
 
 /** Nodes report all the time; where Daemons run depends only on what operators say of them. */
