@@ -7,8 +7,10 @@ import { HttpServer } from '../serve/http-server.js';
 import { AuditLog } from '../serve/identity/audit-log.js';
 import { CertificateStore } from '../serve/identity/certificate-store.js';
 import { type TokenRecord, Tokens } from '../serve/identity/tokens.js';
+import { Metrics } from '../serve/metrics.js';
 import { openApiDocuments } from '../serve/openapi-documents.js';
 import { LmdbStore } from '../store/lmdb.js';
+import { MeasuredStore } from '../store/measured.js';
 import { openControlPlane } from './control-plane.js';
 import { writeKubeconfig } from './kubeconfig.js';
 
@@ -48,16 +50,33 @@ async function open(
   { dir, port, version, historyMs, env, onDefect }: UpOptions,
   opened: (() => Promise<void>)[],
 ): Promise<Omit<Running, 'close'>> {
-  const store = await LmdbStore.open({ dir: join(dir, 'store'), env });
-  opened.push(() => store.close());
+  const metrics = new Metrics();
+  const embedded = await LmdbStore.open({
+    dir: join(dir, 'store'),
+    env,
+    onBatch: (transactions) => metrics.batch(transactions),
+  });
+  opened.push(() => embedded.close());
+  const store = new MeasuredStore(embedded, env, (outcome, durationMs) =>
+    metrics.transaction(outcome, durationMs),
+  );
   const controlPlane = await openControlPlane(store, env, historyMs);
   opened.push(() => controlPlane.close());
   const certificates = await CertificateStore.open({ dir, env, hosts: [] });
   const tokens = new Tokens({ env, records: new CellRecords<TokenRecord>(store, 'tokens') });
   const audit = new AuditLog({ env, dir: join(dir, 'audit') });
   opened.push(() => audit.close());
-  const api = new Api({ ...controlPlane, env, kinds, version, openapi: openApiDocuments(kinds, version) });
-  const parts = { api, env, certificates, tokens, audit, onDefect };
+  const { cache } = controlPlane;
+  metrics.watch({
+    kinds: kinds.map(({ kind }) => kind),
+    cacheRevision: () => cache.revision,
+    objects: (kind) => cache.count(kind),
+    watchers: () => cache.watchers(),
+    audit: () => audit.health(),
+  });
+  const openapi = openApiDocuments(kinds, version);
+  const api = new Api({ ...controlPlane, env, kinds, version, openapi, metrics });
+  const parts = { api, env, certificates, tokens, audit, metrics, onDefect };
   const server = await HttpServer.start(parts, '127.0.0.1', port);
   opened.push(() => server.close());
 

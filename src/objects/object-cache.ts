@@ -132,6 +132,27 @@ export class ObjectCache {
     }
   }
 
+  /** How many objects of a kind there are. */
+  count(kind: string): number {
+    return this.#kinds.get(kind)?.slots.size ?? 0;
+  }
+
+  /** How many watchers there are, and how far the slowest of them is behind. */
+  watchers(): {
+    readonly open: number;
+    readonly waitingChangesMax: number;
+    readonly revisionsBehindMax: number;
+  } {
+    let waitingChangesMax = 0;
+    let revisionsBehindMax = 0;
+    for (const watcher of this.#watchers) {
+      if (!watcher.isWaiting) continue;
+      waitingChangesMax = Math.max(waitingChangesMax, watcher.waitingChanges);
+      revisionsBehindMax = Math.max(revisionsBehindMax, this.#revision - watcher.delivered);
+    }
+    return { open: this.#watchers.size, waitingChangesMax, revisionsBehindMax };
+  }
+
   /** Resolves when the cache shows this revision or a newer one. */
   notOlderThan(revision: Revision, signal?: AbortSignal): Promise<void> {
     if (this.#revision >= revision) return Promise.resolve();

@@ -13,6 +13,7 @@ import {
 } from './discovery.js';
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
+import type { Metrics } from './metrics.js';
 import { wantsAggregatedDiscovery } from './negotiate.js';
 import { openApiProtobuf, openApiProtobufType } from './openapi-protobuf.js';
 import { bodyTypeOf, readBody } from './read-body.js';
@@ -41,6 +42,7 @@ export class Api {
       readonly version: string;
       /** The OpenAPI documents, by path. */
       readonly openapi: ReadonlyMap<string, unknown>;
+      readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
     },
   ) {
     this.#resources = new Map(parts.kinds.map((kind) => [kind, new Resources(parts, kind)]));
@@ -126,7 +128,7 @@ export class Api {
 
   // ---- what is no object ---------------------------------------------------------------------------------
 
-  #other(request: ApiRequest): ApiResponse {
+  async #other(request: ApiRequest): Promise<ApiResponse> {
     const { path, method } = request;
     const access = authorize(request.identity, { verb: method === 'POST' ? 'create' : 'get', path });
     if (!access.allowed) {
@@ -136,6 +138,10 @@ export class Api {
     if (method === 'POST') return this.#review(request);
     if (method !== 'GET' && method !== 'HEAD')
       throw new BerthError('MethodNotAllowed', `${method} ${path}: only GET is possible here`);
+    if (path === '/metrics') {
+      const { metrics } = this.parts;
+      return { kind: 'bytes', bytes: Buffer.from(await metrics.text()), contentType: metrics.contentType };
+    }
     const aggregated = wantsAggregatedDiscovery(request.accept);
     const found = this.#document(path, aggregated);
     if (found === undefined) throw new BerthError('NotFound', `the server has nothing at ${path}`);
@@ -162,7 +168,9 @@ export class Api {
     const { kinds, openapi, version } = this.parts;
     switch (path) {
       case '/':
-        return { paths: ['/api', '/apis', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] };
+        return {
+          paths: ['/api', '/apis', '/livez', '/metrics', '/openapi/v2', '/openapi/v3', '/readyz', '/version'],
+        };
       case '/version': {
         // Clients compare this with their own version: it is that of the Kubernetes API we speak.
         const [major = '', minor = ''] = kubernetesVersion.split('.');
