@@ -13,9 +13,21 @@ export interface TestServer extends Running, Pick<TestClient, 'send' | 'sendAnon
 /** Everything that `berth up` starts, in this process, on a directory and a port of its own. */
 export async function startServer(): Promise<TestServer> {
   const scratch = scratchDirectory('server');
+  const server = await startServerIn(scratch.path);
+  return {
+    ...server,
+    dispose: async () => {
+      await server.dispose();
+      scratch.remove();
+    },
+  };
+}
+
+/** The same on a directory that outlives it. */
+export async function startServerIn(dir: string): Promise<TestServer> {
   const defects: unknown[] = [];
   const running = await up({
-    dir: scratch.path,
+    dir,
     port: 0,
     version: '0.0.0',
     historyMs: 300_000,
@@ -25,14 +37,13 @@ export async function startServer(): Promise<TestServer> {
   const client = testClient(running.kubeconfig);
   return {
     ...running,
-    dir: scratch.path,
+    dir,
     defects,
     send: (...words) => client.send(...words),
     sendAnonymously: (...words) => client.sendAnonymously(...words),
     dispose: async () => {
       client.close();
       await running.close();
-      scratch.remove();
     },
   };
 }

@@ -15,7 +15,12 @@ export interface TestClient {
     options?: { headers?: Record<string, string>; body?: string | Buffer },
   ): Promise<Answer>;
   /** Without the administrator's certificate. */
-  sendAnonymously(method: string, path: string, headers?: Record<string, string>): Promise<Answer>;
+  sendAnonymously(
+    method: string,
+    path: string,
+    headers?: Record<string, string>,
+    body?: string,
+  ): Promise<Answer>;
   close(): void;
 }
 
@@ -68,7 +73,7 @@ export function testClient(kubeconfig: string): TestClient {
     });
   return {
     send: (method, path, { headers = {}, body } = {}) => send(admin, method, path, headers, body),
-    sendAnonymously: (method, path, headers = {}) => send(nobody, method, path, headers),
+    sendAnonymously: (method, path, headers = {}, body) => send(nobody, method, path, headers, body),
     close: () => {
       admin.destroy();
       nobody.destroy();

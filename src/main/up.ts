@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Env } from '../env/env.js';
+import { isBerthError } from '../model/errors.js';
 import { kinds } from '../model/kinds.js';
 import { CellRecords } from '../objects/cell-records.js';
 import { Api } from '../serve/api.js';
@@ -31,6 +32,7 @@ export interface Running {
 
 const adminCertificateMs = 365 * 24 * 3_600_000;
 const renewalLookMs = 3_600_000;
+const tokenPruneMs = 10 * 60_000;
 
 /** Everything in one process, on an embedded store in one directory. What was opened is closed again, also when the rest fails. */
 export async function up(options: UpOptions): Promise<Running> {
@@ -63,10 +65,15 @@ async function open(
   const controlPlane = await openControlPlane(store, env, historyMs);
   opened.push(() => controlPlane.close());
   const certificates = await CertificateStore.open({ dir, env, hosts: [] });
-  const tokens = new Tokens({ env, records: new CellRecords<TokenRecord>(store, 'tokens') });
+  const { cache, tenantKind } = controlPlane;
+  const tokens = new Tokens({
+    env,
+    records: new CellRecords<TokenRecord>(store, 'tokens'),
+    tenantUid: (name) =>
+      Promise.resolve(cache.get({ kind: tenantKind.kind, namespace: undefined, name })?.object.metadata.uid),
+  });
   const audit = new AuditLog({ env, dir: join(dir, 'audit') });
   opened.push(() => audit.close());
-  const { cache } = controlPlane;
   metrics.watch({
     kinds: kinds.map(({ kind }) => kind),
     cacheRevision: () => cache.revision,
@@ -75,7 +82,7 @@ async function open(
     audit: () => audit.health(),
   });
   const openapi = openApiDocuments(kinds, version);
-  const api = new Api({ ...controlPlane, env, kinds, version, openapi, metrics });
+  const api = new Api({ ...controlPlane, env, kinds, version, openapi, tokens, metrics });
   const parts = { api, env, certificates, tokens, audit, metrics, onDefect };
   const server = await HttpServer.start(parts, '127.0.0.1', port);
   opened.push(() => server.close());
@@ -90,22 +97,21 @@ async function open(
     key: admin.privateKeyPem,
   });
   const stop = new AbortController();
-  const renewing = renewNowAndThen(certificates, env, stop.signal, onDefect);
-  opened.push(() => {
+  const nowAndThen = async (everyMs: number, work: () => Promise<unknown>): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await env.sleep(everyMs, stop.signal).catch(() => undefined);
+      // The store may be away: what was not done now is done the next time.
+      if (!stop.signal.aborted)
+        await work().catch((error: unknown) => isBerthError(error, 'StoreUnavailable') || onDefect(error));
+    }
+  };
+  const loops = [
+    nowAndThen(renewalLookMs, () => certificates.renewIfDue(env.clock.wall())),
+    nowAndThen(tokenPruneMs, () => tokens.prune()),
+  ];
+  opened.push(async () => {
     stop.abort();
-    return renewing;
+    await Promise.all(loops);
   });
   return { url, kubeconfig };
-}
-
-async function renewNowAndThen(
-  certificates: CertificateStore,
-  env: Env,
-  signal: AbortSignal,
-  onDefect: (error: unknown) => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    await env.sleep(renewalLookMs, signal).catch(() => undefined);
-    if (!signal.aborted) await certificates.renewIfDue(env.clock.wall()).catch(onDefect);
-  }
 }

@@ -13,6 +13,7 @@ import {
 } from './discovery.js';
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
+import type { Tokens } from './identity/tokens.js';
 import type { Metrics } from './metrics.js';
 import { wantsAggregatedDiscovery } from './negotiate.js';
 import { openApiProtobuf, openApiProtobufType } from './openapi-protobuf.js';
@@ -20,12 +21,14 @@ import { bodyTypeOf, readBody } from './read-body.js';
 import { isTrue } from './request-options.js';
 import { parseResourcePath, type ResourcePath } from './resource-path.js';
 import { type ResourceParts, Resources } from './resources.js';
+import { TokenResource, tokensGroup, tokensPlural } from './token-resource.js';
 
 /** What a request turned out to be about, for the metrics and the audit log. */
 export interface Routed {
   readonly verb: Verb;
-  readonly kind: KindDefinition;
   readonly path: ResourcePath;
+  readonly kindName: string;
+  readonly target: KindDefinition | 'tokens';
 }
 
 const group = 'berth.dev';
@@ -35,6 +38,7 @@ const reviewGroups = ['authorization.k8s.io', 'authentication.k8s.io'];
 /** All of the API but the HTTP: finds out what a request is about, whether its sender may, and does it. */
 export class Api {
   readonly #resources: ReadonlyMap<KindDefinition, Resources>;
+  readonly #tokens: TokenResource;
 
   constructor(
     private readonly parts: ResourceParts & {
@@ -42,24 +46,29 @@ export class Api {
       readonly version: string;
       /** The OpenAPI documents, by path. */
       readonly openapi: ReadonlyMap<string, unknown>;
+      readonly tokens: Tokens;
       readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
     },
   ) {
     this.#resources = new Map(parts.kinds.map((kind) => [kind, new Resources(parts, kind)]));
+    this.#tokens = new TokenResource(parts.tokens);
   }
 
   /** What a request is about; undefined if it is not about objects. */
   route(request: Pick<ApiRequest, 'method' | 'path' | 'query' | 'contentType'>): Routed | undefined {
     const path = parseResourcePath(request.path);
     if (path === undefined || reviewGroups.includes(path.group)) return undefined;
+    if (path.group === tokensGroup && path.plural === tokensPlural && path.version === 'v1')
+      return { verb: verbOfTokens(request, path), kindName: 'Token', target: 'tokens', path };
     const kind = this.#kindAt(path);
-    return { verb: verbOf(request, path, kind), kind, path };
+    return { verb: verbOf(request, path, kind), kindName: kind.kind, target: kind, path };
   }
 
   /** Answers a request, or throws the BerthError that says why not. */
   async handle(request: ApiRequest, routed = this.route(request)): Promise<ApiResponse> {
     if (routed === undefined) return this.#other(request);
-    const { verb, kind, path } = routed;
+    const { verb, target: kind, path } = routed;
+    if (kind === 'tokens') return this.#tokens.handle(request, verb, path.name);
     const access = authorize(request.identity, {
       verb,
       kind,
@@ -205,6 +214,25 @@ export class Api {
         throw new BerthError('MethodNotAllowed', `POST ${request.path}: not possible here`);
     }
   }
+}
+
+function verbOfTokens({ method }: Pick<ApiRequest, 'method'>, path: ResourcePath): Verb {
+  const { name, namespace, subresource } = path;
+  const isThere = namespace === undefined && subresource === undefined;
+  const verbs: Readonly<Record<string, Verb>> =
+    name === undefined
+      ? { GET: 'list', HEAD: 'list', POST: 'create' }
+      : { GET: 'get', HEAD: 'get', DELETE: 'delete' };
+  if (!isThere) throw new BerthError('NotFound', 'tokens belong to the cluster and have no subresources');
+  const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined;
+  if (verb === undefined) {
+    const target = name === undefined ? 'tokens' : 'a token';
+    throw new BerthError(
+      'MethodNotAllowed',
+      `${method} is not possible on ${target}; allowed are ${Object.keys(verbs).join(', ')}`,
+    );
+  }
+  return verb;
 }
 
 /** The verb of a request, after Kubernetes' own table of methods and paths. */

@@ -257,19 +257,19 @@ export class HttpServer {
     answer: ApiResponse | Status,
   ): void {
     if (routed === undefined || readVerbs.includes(routed.verb)) return;
-    const { verb, kind, path } = routed;
+    const { verb, kindName: kind, path } = routed;
     const value = 'value' in answer ? answer.value : undefined;
-    const version = (value as { metadata?: { resourceVersion?: unknown } } | undefined)?.metadata
-      ?.resourceVersion;
+    const { resourceVersion: version, name = path.name } =
+      (value as { metadata?: { resourceVersion?: unknown; name?: unknown } } | undefined)?.metadata ?? {};
     this.parts.audit.record({
       who: formatIdentity(identity),
       verb,
-      kind: kind.kind,
+      kind,
       outcome: 'code' in answer ? answer.code : answer.kind === 'value' ? answer.status : 200,
       requestId: request.id,
       sourceIP: request.ip,
       ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
-      ...(path.name === undefined ? {} : { name: path.name }),
+      ...(typeof name === 'string' ? { name } : {}),
       ...(path.subresource === undefined ? {} : { subresource: path.subresource }),
       ...(typeof version === 'string' ? { revisionAfter: version } : {}),
     });
@@ -281,7 +281,7 @@ const verbsOfMethods: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'ge
 const labelsOf = ({ method }: FastifyRequest, routed: Routed | undefined): RequestLabels =>
   routed === undefined
     ? { verb: verbsOfMethods[method] ?? 'other', kind: undefined }
-    : { verb: routed.verb, kind: routed.kind.kind };
+    : { verb: routed.verb, kind: routed.kindName };
 
 function toApiRequest(request: FastifyRequest, identity: Identity, signal: AbortSignal): ApiRequest {
   const [path = '/', ...query] = request.url.split('?');
