@@ -18,6 +18,19 @@ const durationOf = (text: string): number => {
   }
 };
 
+const eventsTtlOf = (text: string): number => {
+  const ttlMs = durationOf(text);
+  if (ttlMs < 1_000) throw new InvalidArgumentError('events are kept for 1s or longer.');
+  return ttlMs;
+};
+
+interface UpFlags {
+  readonly dir: string;
+  readonly port: number;
+  readonly history: number;
+  readonly eventsTtl: number;
+}
+
 export const upCommand = (): Command =>
   new Command('up')
     .description('run everything in one process, on an embedded store')
@@ -29,7 +42,8 @@ export const upCommand = (): Command =>
       durationOf,
       300_000,
     )
-    .action(async ({ dir, port, history }: { dir: string; port: number; history: number }) => {
+    .option('--events-ttl <duration>', 'how long events are kept, from 1s', eventsTtlOf, 3_600_000)
+    .action(async ({ dir, port, history, eventsTtl }: UpFlags) => {
       // Only this command needs them, and they take a moment to load.
       const [{ up }, { realEnv }, { isBerthError }] = await Promise.all([
         import('../main/up.js'),
@@ -47,6 +61,7 @@ export const upCommand = (): Command =>
           port,
           version: packageVersion(),
           historyMs: history,
+          eventsTtlMs: eventsTtl,
           env: realEnv(),
           onDefect: fail,
         });

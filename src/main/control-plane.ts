@@ -8,6 +8,7 @@ import { Admission } from '../objects/admission.js';
 import { openCell } from '../objects/cell.js';
 import { Codec } from '../objects/codec.js';
 import { Collector } from '../objects/collector.js';
+import { EventRetention, eventsMaxDefault } from '../objects/event-retention.js';
 import { ObjectCache } from '../objects/object-cache.js';
 import { ObjectLister } from '../objects/object-list.js';
 import { ObjectStore } from '../objects/object-store.js';
@@ -24,10 +25,21 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-/** History is kept for `historyMs`: a list may take that long, and a watch may be cut off that long. */
-export async function openControlPlane(store: Store, env: Env, historyMs: number): Promise<ControlPlane> {
+export interface ControlPlaneOptions {
+  /** How long history is kept: a list may take that long, and a watch may be cut off that long. */
+  readonly historyMs: number;
+  readonly eventsTtlMs: number;
+}
+
+export async function openControlPlane(
+  store: Store,
+  env: Env,
+  { historyMs, eventsTtlMs }: ControlPlaneOptions,
+): Promise<ControlPlane> {
   const tenantKind = kindNamed('Tenant');
-  if (tenantKind === undefined) throw new Error('there is no kind Tenant');
+  const eventKind = kindNamed('Event');
+  if (tenantKind === undefined || eventKind === undefined)
+    throw new Error('there is no kind Tenant or no kind Event');
   const { base } = await openCell(store, env);
   const codec = new Codec();
   const cache = new ObjectCache({ store, env, codec, base });
@@ -52,6 +64,8 @@ export async function openControlPlane(store: Store, env: Env, historyMs: number
 
   const stop = new AbortController();
   const collecting = new Collector({ objects, cache, env, kinds, tenantKind }).run(stop.signal);
+  const limits = { ttlMs: eventsTtlMs, eventsMax: eventsMaxDefault };
+  const retaining = new EventRetention({ objects, cache, env, eventKind, limits }).run(stop.signal);
   const compacting = compactNowAndThen(store, cache, env, historyMs, stop.signal);
   return {
     objects,
@@ -60,7 +74,7 @@ export async function openControlPlane(store: Store, env: Env, historyMs: number
     tenantKind,
     close: async () => {
       stop.abort();
-      await Promise.all([collecting, compacting]);
+      await Promise.all([collecting, retaining, compacting]);
       await cache.close();
     },
   };

@@ -31,6 +31,7 @@ export async function startServerIn(dir: string): Promise<TestServer> {
     port: 0,
     version: '0.0.0',
     historyMs: 300_000,
+    eventsTtlMs: 3_600_000,
     env: realEnv(),
     onDefect: (error) => defects.push(error),
   });

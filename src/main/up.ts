@@ -20,6 +20,7 @@ export interface UpOptions {
   readonly port: number;
   readonly version: string;
   readonly historyMs: number;
+  readonly eventsTtlMs: number;
   readonly env: Env;
   readonly onDefect: (error: unknown) => void;
 }
@@ -49,7 +50,7 @@ export async function up(options: UpOptions): Promise<Running> {
 }
 
 async function open(
-  { dir, port, version, historyMs, env, onDefect }: UpOptions,
+  { dir, port, version, historyMs, eventsTtlMs, env, onDefect }: UpOptions,
   opened: (() => Promise<void>)[],
 ): Promise<Omit<Running, 'close'>> {
   const metrics = new Metrics();
@@ -62,7 +63,7 @@ async function open(
   const store = new MeasuredStore(embedded, env, (outcome, durationMs) =>
     metrics.transaction(outcome, durationMs),
   );
-  const controlPlane = await openControlPlane(store, env, historyMs);
+  const controlPlane = await openControlPlane(store, env, { historyMs, eventsTtlMs });
   opened.push(() => controlPlane.close());
   const certificates = await CertificateStore.open({ dir, env, hosts: [] });
   const { cache, tenantKind } = controlPlane;
