@@ -9,6 +9,7 @@ import { openCell } from '../objects/cell.js';
 import { Codec } from '../objects/codec.js';
 import { Collector } from '../objects/collector.js';
 import { EventRetention, eventsMaxDefault } from '../objects/event-retention.js';
+import { type Freshness, ownStore, SharedStore } from '../objects/freshness.js';
 import { ObjectCache } from '../objects/object-cache.js';
 import { ObjectLister } from '../objects/object-list.js';
 import { ObjectStore } from '../objects/object-store.js';
@@ -21,6 +22,7 @@ export interface ControlPlane {
   readonly objects: ObjectStore;
   readonly lister: ObjectLister;
   readonly cache: ObjectCache;
+  readonly freshness: Freshness;
   readonly tenantKind: (typeof kinds)[number];
   close(): Promise<void>;
 }
@@ -29,12 +31,14 @@ export interface ControlPlaneOptions {
   /** How long history is kept: a list may take that long, and a watch may be cut off that long. */
   readonly historyMs: number;
   readonly eventsTtlMs: number;
+  /** Whether other servers write to the same store. */
+  readonly isShared: boolean;
 }
 
 export async function openControlPlane(
   store: Store,
   env: Env,
-  { historyMs, eventsTtlMs }: ControlPlaneOptions,
+  { historyMs, eventsTtlMs, isShared }: ControlPlaneOptions,
 ): Promise<ControlPlane> {
   const tenantKind = kindNamed('Tenant');
   const eventKind = kindNamed('Event');
@@ -44,6 +48,7 @@ export async function openControlPlane(
   const codec = new Codec();
   const cache = new ObjectCache({ store, env, codec, base });
   await cache.start();
+  const freshness = isShared ? new SharedStore({ store, cache, env }) : ownStore;
   const validator = new Validator();
   for (const kind of kinds) {
     validator.prepare(kind);
@@ -53,6 +58,7 @@ export async function openControlPlane(
   const objects = new ObjectStore({
     store,
     cache,
+    freshness,
     codec,
     env,
     admission: new Admission(validator),
@@ -71,6 +77,7 @@ export async function openControlPlane(
     objects,
     lister,
     cache,
+    freshness,
     tenantKind,
     close: async () => {
       stop.abort();

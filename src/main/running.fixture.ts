@@ -1,7 +1,8 @@
 import { scratchDirectory } from '../../testing/scratch.js';
 import { realEnv } from '../env/real.js';
 import { testClient, type TestClient } from './test-client.fixture.js';
-import { type Running, up } from './up.js';
+import type { Running } from './server.js';
+import { up } from './up.js';
 
 export interface TestServer extends Running, Pick<TestClient, 'send' | 'sendAnonymously'> {
   readonly dir: string;

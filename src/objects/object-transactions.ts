@@ -5,6 +5,7 @@ import type { BerthObject } from '../model/object.js';
 import { asRevision, type Guard, type Revision, type Store, type Write } from '../store/contract.js';
 import { takeApart } from './assemble.js';
 import type { Codec } from './codec.js';
+import type { Freshness } from './freshness.js';
 import { type ObjectKey, storeKey } from './keys.js';
 import type { CachedObject, ObjectCache } from './object-cache.js';
 import { conflict, unknownOutcome } from './object-errors.js';
@@ -12,6 +13,7 @@ import { conflict, unknownOutcome } from './object-errors.js';
 export interface ObjectTransactionParts {
   readonly store: Store;
   readonly cache: ObjectCache;
+  readonly freshness: Freshness;
   readonly codec: Codec;
   readonly env: Env;
   readonly base: number;
@@ -137,7 +139,10 @@ export class ObjectTransactions {
       case 'GuardFailed': {
         const currents = outcome.failed.map((failed) => failed.current);
         // A deletion leaves no revision to wait for: look again a moment later.
-        if (currents.includes(undefined)) await this.parts.env.sleep(1);
+        if (currents.includes(undefined)) {
+          await this.parts.env.sleep(1);
+          await this.parts.freshness.catchUp();
+        }
         await this.parts.cache.notOlderThan(this.#newestOf(currents));
         return undefined;
       }

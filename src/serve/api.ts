@@ -1,6 +1,7 @@
 import { BerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import { nearest } from '../model/nearest.js';
+import type { Freshness } from '../objects/freshness.js';
 import { reviewAccess, reviewSelf } from './access-review.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import {
@@ -47,6 +48,7 @@ export class Api {
       /** The OpenAPI documents, by path. */
       readonly openapi: ReadonlyMap<string, unknown>;
       readonly tokens: Tokens;
+      readonly freshness: Freshness;
       readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
     },
   ) {
@@ -78,6 +80,7 @@ export class Api {
       ...(path.subresource === undefined ? {} : { subresource: path.subresource }),
     });
     if (!access.allowed) throw this.#forbidden(request, access.reason, kind, path);
+    if (needsFreshness(verb, request.query)) await this.parts.freshness.catchUp();
     const resources = this.#resources.get(kind);
     if (resources === undefined) throw new Error(`no resources for ${kind.kind}`);
     switch (verb) {
@@ -214,6 +217,15 @@ export class Api {
         throw new BerthError('MethodNotAllowed', `POST ${request.path}: not possible here`);
     }
   }
+}
+
+/**
+ * A read that names no version sees everything acknowledged before it, and a write is decided on that; a read of
+ * some version says itself how old it may be, and so does the next page of a list.
+ */
+function needsFreshness(verb: Verb, query: URLSearchParams): boolean {
+  if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return true;
+  return !query.get('resourceVersion') && !query.get('continue');
 }
 
 function verbOfTokens({ method }: Pick<ApiRequest, 'method'>, path: ResourcePath): Verb {
