@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { commandNamed, commands } from './commands.js';
 import { exitCodes } from './exit-codes.js';
-import { upCommand } from './up.js';
-import { packageVersion, versionCommand } from './version.js';
+import { packageVersion } from './package-version.js';
 
-/** The `berth` command. Each command is a file of its own; this one only puts them together. */
+/** The `berth` command. Each command is a file of its own, loaded when it is asked for; this one puts them together. */
 const program = new Command('berth')
   .description('A distributed scheduler and control plane that explains itself.')
   .version(packageVersion(), '-V, --version', 'print the version')
@@ -15,10 +15,11 @@ const program = new Command('berth')
 const help = new Command('help')
   .description('show help, of one command if it is named')
   .argument('[command]')
-  .action((name?: string) => {
-    const named = name === undefined ? program : program.commands.find((command) => command.name() === name);
+  .action(async (name?: string) => {
+    if (name === undefined) return program.help();
+    const named = name === 'help' ? help : await commandNamed(name);
     if (named === undefined) return program.error(`error: unknown command '${name}'`);
-    return named.help();
+    return named.copyInheritedSettings(program).help();
   });
 
 // Whoever reads our output may leave before the end of it; that is their right, not our failure.
@@ -28,13 +29,34 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.error);
 });
 
-for (const command of [upCommand(), versionCommand(), help])
+const words = withOptionsAfterCommand(process.argv.slice(2));
+const asked = words[0] === undefined ? undefined : await commandNamed(words[0]);
+for (const { name, description } of commands) {
+  const command = asked?.name() === name ? asked : new Command(name).description(description);
   program.addCommand(command.copyInheritedSettings(program));
+  for (const sub of command.commands) sub.copyInheritedSettings(program);
+}
+program.addCommand(help.copyInheritedSettings(program));
 
 try {
-  await program.parseAsync();
+  await program.parseAsync(words, { from: 'user' });
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   // Commander has said what is wrong; help and version are no errors.
   process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+}
+
+/** `berth -n fraud get wl` means `berth get -n fraud wl`: options of clients may stand before the command. */
+function withOptionsAfterCommand(given: readonly string[]): string[] {
+  const moved: string[] = [];
+  const rest = [...given];
+  for (;;) {
+    const [word = ''] = rest;
+    const isWhole = /^(-n.+|--(namespace|config|context|timeout)=.*)$/s.test(word);
+    const isPair = /^(-n|--(namespace|config|context|timeout))$/.test(word) && rest.length > 1;
+    if (!isWhole && !isPair) break;
+    moved.push(...rest.splice(0, isWhole ? 1 : 2));
+  }
+  const [command, ...after] = rest;
+  return command === undefined ? moved : [command, ...moved, ...after];
 }

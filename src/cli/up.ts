@@ -1,21 +1,13 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { parseDurationMs } from '../model/duration.js';
 import { exitCodes } from './exit-codes.js';
-import { packageVersion } from './version.js';
+import { durationOf } from './option-values.js';
+import { packageVersion } from './package-version.js';
 
 const portOf = (text: string): number => {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535)
     throw new InvalidArgumentError('a port is a whole number from 0 to 65535.');
   return port;
-};
-
-const durationOf = (text: string): number => {
-  try {
-    return parseDurationMs(text);
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message);
-  }
 };
 
 export const upCommand = (): Command =>

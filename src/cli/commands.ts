@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+
+interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  /** Loads the file of the command: only the one that is run. */
+  readonly load: () => Promise<Command>;
+}
+
+/** Every command, in the order that help lists them. */
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'up',
+    description: 'run everything in one process, on an embedded store',
+    load: async () => (await import('./up.js')).upCommand(),
+  },
+  {
+    name: 'get',
+    description: 'show objects',
+    load: async () => (await import('./get.js')).getCommand(),
+  },
+  {
+    name: 'version',
+    description: 'print the version of berth and of Node',
+    load: async () => (await import('./version.js')).versionCommand(),
+  },
+];
+
+/** The command of that name, if there is one. */
+export const commandNamed = (name: string): Promise<Command> | undefined =>
+  commands.find((command) => command.name === name)?.load();
