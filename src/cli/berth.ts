@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
-import { commandNamed, commands } from './commands.js';
+import { commandNamed, commands, hasCommand } from './commands.js';
 import { exitCodes } from './exit-codes.js';
 import { packageVersion } from './package-version.js';
 
@@ -15,12 +15,9 @@ const program = new Command('berth')
 const help = new Command('help')
   .description('show help, of one command if it is named')
   .argument('[command]')
-  .action(async (name?: string) => {
-    if (name === undefined) return program.help();
-    const named = name === 'help' ? help : await commandNamed(name);
-    if (named === undefined) return program.error(`error: unknown command '${name}'`);
-    return named.copyInheritedSettings(program).help();
-  });
+  .action((name?: string) =>
+    name === undefined ? program.help() : program.error(`error: unknown command '${name}'`),
+  );
 
 // Whoever reads our output may leave before the end of it; that is their right, not our failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -29,7 +26,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.error);
 });
 
-const words = withOptionsAfterCommand(process.argv.slice(2));
+const words = commandFirst(process.argv.slice(2));
 const asked = words[0] === undefined ? undefined : await commandNamed(words[0]);
 for (const { name, description } of commands) {
   const command = asked?.name() === name ? asked : new Command(name).description(description);
@@ -46,8 +43,8 @@ try {
   process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
 }
 
-/** `berth -n fraud get wl` means `berth get -n fraud wl`: options of clients may stand before the command. */
-function withOptionsAfterCommand(given: readonly string[]): string[] {
+/** What was typed, with the command first: `berth -n fraud get wl` means `berth get -n fraud wl`, and `berth help get` `berth get --help`. */
+function commandFirst(given: readonly string[]): string[] {
   const moved: string[] = [];
   const rest = [...given];
   for (;;) {
@@ -58,5 +55,7 @@ function withOptionsAfterCommand(given: readonly string[]): string[] {
     moved.push(...rest.splice(0, isWhole ? 1 : 2));
   }
   const [command, ...after] = rest;
+  const [about = ''] = after;
+  if (command === 'help' && hasCommand(about)) return [about, '--help'];
   return command === undefined ? moved : [command, ...moved, ...after];
 }

@@ -20,6 +20,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./get.js')).getCommand(),
   },
   {
+    name: 'apply',
+    description: 'make objects as files say, by server-side apply',
+    load: async () => (await import('./apply.js')).applyCommand(),
+  },
+  {
+    name: 'diff',
+    description: 'show what apply would change',
+    load: async () => (await import('./diff.js')).diffCommand(),
+  },
+  {
+    name: 'delete',
+    description: 'delete objects',
+    load: async () => (await import('./delete.js')).deleteCommand(),
+  },
+  {
+    name: 'wait',
+    description: 'wait until something is so of objects',
+    load: async () => (await import('./wait.js')).waitCommand(),
+  },
+  {
     name: 'version',
     description: 'print the version of berth and of Node',
     load: async () => (await import('./version.js')).versionCommand(),
@@ -29,3 +49,5 @@ export const commands: readonly CommandEntry[] = [
 /** The command of that name, if there is one. */
 export const commandNamed = (name: string): Promise<Command> | undefined =>
   commands.find((command) => command.name === name)?.load();
+
+export const hasCommand = (name: string): boolean => commands.some((command) => command.name === name);
