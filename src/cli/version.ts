@@ -1,10 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-
-export function packageVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}
+import { packageVersion } from './package-version.js';
 
 export const versionCommand = (): Command =>
   new Command('version')
