@@ -39,6 +39,7 @@ export async function runUntilStopped(
     await running.close();
   } catch (error) {
     fail(error);
-    process.exitCode = exitCodes.error;
+    const isUsage = isBerthError(error, 'InvalidStoreAddress') || isBerthError(error, 'InvalidHost');
+    process.exitCode = isUsage ? exitCodes.usage : exitCodes.error;
   }
 }

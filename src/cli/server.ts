@@ -38,10 +38,11 @@ export const serverCommand = (): Command =>
           import('../main/store-address.js'),
           import('../main/listen-address.js'),
         ]);
+        const etcdTls = tlsOf(flags);
         return server({
           ...surroundings,
           store: parseStoreAddress(flags.store),
-          etcdTls: tlsOf(flags),
+          ...(etcdTls === undefined ? {} : { etcdTls }),
           dir: flags.dir,
           listen: parseListenAddress(flags.listen),
           hosts: flags.host,
@@ -52,8 +53,11 @@ export const serverCommand = (): Command =>
       }),
     );
 
-const tlsOf = ({ storeCa, storeCert, storeKey }: ServerFlags) => ({
-  ...(storeCa === undefined ? {} : { ca: readFileSync(storeCa) }),
-  ...(storeCert === undefined ? {} : { cert: readFileSync(storeCert) }),
-  ...(storeKey === undefined ? {} : { key: readFileSync(storeKey) }),
-});
+function tlsOf({ storeCa, storeCert, storeKey }: ServerFlags) {
+  if (storeCa === undefined && storeCert === undefined && storeKey === undefined) return undefined;
+  return {
+    ...(storeCa === undefined ? {} : { ca: readFileSync(storeCa) }),
+    ...(storeCert === undefined ? {} : { cert: readFileSync(storeCert) }),
+    ...(storeKey === undefined ? {} : { key: readFileSync(storeKey) }),
+  };
+}

@@ -1,4 +1,5 @@
 import type { Env } from '../env/env.js';
+import { BerthError } from '../model/errors.js';
 import type { Metrics } from '../serve/metrics.js';
 import type { Store } from '../store/contract.js';
 import type { EtcdTls } from '../store/etcd-endpoints.js';
@@ -16,6 +17,13 @@ export async function openStore(
     const { LmdbStore } = await import('../store/lmdb.js');
     const onBatch = (transactions: number): void => metrics.batch(transactions);
     return measured(await LmdbStore.open({ dir: address.dir, env, onBatch }));
+  }
+  const plain = address.urls.find((url) => url.startsWith('http:'));
+  if (etcdTls !== undefined && plain !== undefined) {
+    throw new BerthError(
+      'InvalidStoreAddress',
+      `certificates for etcd are given, and ${plain} does without: write https://`,
+    );
   }
   const { EtcdStore } = await import('../store/etcd.js');
   return measured(

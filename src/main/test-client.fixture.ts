@@ -33,8 +33,8 @@ interface Kubeconfig {
   }[];
 }
 
-/** Sends requests as a kubeconfig says, and nothing more: tests look at what comes back. */
-export function testClient(kubeconfig: string): TestClient {
+/** Sends requests as a kubeconfig says (to another server, if given), and nothing more: tests look at what comes back. */
+export function testClient(kubeconfig: string, server?: string): TestClient {
   const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
   const decode = (text: string | undefined): string => Buffer.from(text ?? '', 'base64').toString();
   const cluster = config.clusters[0]?.cluster;
@@ -56,7 +56,7 @@ export function testClient(kubeconfig: string): TestClient {
       const framed =
         body === undefined ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) };
       const request = httpsRequest(
-        cluster?.server ?? '',
+        server ?? cluster?.server ?? '',
         { agent, method, path, headers: framed },
         (response) => {
           const chunks: Buffer[] = [];

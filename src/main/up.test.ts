@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fixturePath, type Ran, run } from '../../testing/run-process.js';
+import { type Ran, run } from '../../testing/run-process.js';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { SeededRandom } from '../env/random.js';
+import { type BerthProcess, program, startBerth } from './process.fixture.js';
 import { testClient } from './test-client.fixture.js';
 
-const program = fixturePath(import.meta.url, '../cli/berth.js');
 const workloads = '/apis/berth.dev/v1/namespaces/default/workloads';
 const workload = (name: string): string =>
   JSON.stringify({
@@ -30,28 +30,10 @@ describe('berth up', () => {
   });
   const dir = (): string => join(scratch.path, 'data');
 
-  /** Starts it in a process of its own and waits for its ready line. */
-  const start = async (
-    ...words: string[]
-  ): Promise<{ child: ChildProcess; said: string; ended: Promise<number | string> }> => {
-    const child = spawn(process.execPath, [program, 'up', '--dir', dir(), '--port', '0', ...words], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    children.push(child);
-    let said = '';
-    let complained = '';
-    child.stderr.on('data', (chunk: Buffer) => (complained += chunk.toString()));
-    const ended = new Promise<number | string>((resolve) =>
-      child.once('close', (code, signal) => resolve(code ?? signal ?? '')),
-    );
-    await new Promise<void>((resolve, reject) => {
-      child.stdout.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.includes('\n')) resolve();
-      });
-      void ended.then((code) => reject(new Error(`ended with ${code}: ${complained}`)));
-    });
-    return { child, said, ended };
+  const start = async (...words: string[]): Promise<BerthProcess> => {
+    const started = await startBerth(['up', '--dir', dir(), '--port', '0', ...words]);
+    children.push(started.child);
+    return started;
   };
 
   it('says once that it is ready, keeps its kubeconfig to its owner, and stops cleanly when told to', async () => {
