@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { type EtcdCluster, startEtcd } from '../../testing/etcd-server.js';
 import { type Ran, run } from '../../testing/run-process.js';
 import { scratchDirectory } from '../../testing/scratch.js';
+import { startProxy } from '../../testing/tcp-proxy.js';
 import { type BerthProcess, program, startBerth } from './process.fixture.js';
 import { type TestClient, testClient } from './test-client.fixture.js';
 
@@ -68,6 +69,34 @@ describe('two servers on one etcd', () => {
       expect((await writer.send('DELETE', `${workloads}/${name}`)).status).toBe(200);
     }
   }, 120_000);
+
+  it('a read sees the writes of the other also where the store is far away, and one of version 0 does not wait', async () => {
+    const proxy = await startProxy(Number(new URL(etcd.urls[0] ?? '').port));
+    const far = await startBerth([
+      ...['server', '--store', `etcd:http://127.0.0.1:${proxy.port}`, '--dir', join(scratch.path, 'far')],
+      ...['--listen', '127.0.0.1:0'],
+    ]);
+    servers.push(far);
+    const client = testClient(far.kubeconfig);
+    // From here on everything that the store tells this server comes late, its watch too.
+    proxy.replyDelayMs = 150;
+    for (let n = 0; n < 10; n++) {
+      const name = `far-${n}`;
+      await a.send('POST', workloads, { headers, body: workload(name) });
+      expect((await client.send('GET', `${workloads}/${name}?resourceVersion=0`)).status, name).toBe(404);
+      expect((await client.send('GET', `${workloads}/${name}`)).status, name).toBe(200);
+      await a.send('DELETE', `${workloads}/${name}`);
+      expect((await client.send('GET', `${workloads}/${name}?resourceVersion=0`)).status, name).toBe(200);
+      expect((await client.send('POST', workloads, { headers, body: workload(name) })).status, name).toBe(
+        201,
+      );
+    }
+    proxy.replyDelayMs = 0;
+    client.close();
+    far.child.kill('SIGKILL');
+    await far.ended;
+    await proxy.close();
+  }, 60_000);
 
   it('a token is known to both, also a change of the store that the cache never sees, and revoked for both', async () => {
     const made = await a.send('POST', tokensPath, {
