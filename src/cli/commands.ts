@@ -20,6 +20,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./get.js')).getCommand(),
   },
   {
+    name: 'describe',
+    description: 'show all of an object for people, with conditions and events',
+    load: async () => (await import('./describe.js')).describeCommand(),
+  },
+  {
+    name: 'events',
+    description: 'show what happened',
+    load: async () => (await import('./events.js')).eventsCommand(),
+  },
+  {
+    name: 'explain',
+    description: 'say what a kind or a field of it is',
+    load: async () => (await import('./explain.js')).explainCommand(),
+  },
+  {
+    name: 'api-resources',
+    description: 'list the kinds that the server has',
+    load: async () => (await import('./api-resources.js')).apiResourcesCommand(),
+  },
+  {
     name: 'apply',
     description: 'make objects as files say, by server-side apply',
     load: async () => (await import('./apply.js')).applyCommand(),
@@ -28,6 +48,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'diff',
     description: 'show what apply would change',
     load: async () => (await import('./diff.js')).diffCommand(),
+  },
+  {
+    name: 'edit',
+    description: 'change an object in an editor',
+    load: async () => (await import('./edit.js')).editCommand(),
   },
   {
     name: 'delete',
@@ -40,8 +65,13 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./wait.js')).waitCommand(),
   },
   {
+    name: 'info',
+    description: 'say which server this is, who you are to it, and how much it holds',
+    load: async () => (await import('./info.js')).infoCommand(),
+  },
+  {
     name: 'version',
-    description: 'print the version of berth and of Node',
+    description: 'print the version of berth, of Node and of the server',
     load: async () => (await import('./version.js')).versionCommand(),
   },
 ];

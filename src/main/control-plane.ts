@@ -17,6 +17,8 @@ const compactionEveryMs = 60_000;
 
 /** The objects of a cell over a store, with what keeps them in order: what every server starts with. */
 export interface ControlPlane {
+  /** The uid of the cell. */
+  readonly cell: string;
   readonly objects: ObjectStore;
   readonly lister: ObjectLister;
   readonly cache: ObjectCache;
@@ -28,7 +30,7 @@ export interface ControlPlane {
 export async function openControlPlane(store: Store, env: Env, historyMs: number): Promise<ControlPlane> {
   const tenantKind = kindNamed('Tenant');
   if (tenantKind === undefined) throw new Error('there is no kind Tenant');
-  const { base } = await openCell(store, env);
+  const { base, uid: cell } = await openCell(store, env);
   const codec = new Codec();
   const cache = new ObjectCache({ store, env, codec, base });
   await cache.start();
@@ -54,6 +56,7 @@ export async function openControlPlane(store: Store, env: Env, historyMs: number
   const collecting = new Collector({ objects, cache, env, kinds, tenantKind }).run(stop.signal);
   const compacting = compactNowAndThen(store, cache, env, historyMs, stop.signal);
   return {
+    cell,
     objects,
     lister,
     cache,
