@@ -1,11 +1,5 @@
 import type { Command } from 'commander';
-
-interface CommandEntry {
-  readonly name: string;
-  readonly description: string;
-  /** Loads the file of the command: only the one that is run. */
-  readonly load: () => Promise<Command>;
-}
+import type { CommandEntry } from './command-entry.js';
 
 /** Every command, in the order that help lists them. */
 export const commands: readonly CommandEntry[] = [
@@ -68,6 +62,22 @@ export const commands: readonly CommandEntry[] = [
     name: 'info',
     description: 'say which server this is, who you are to it, and how much it holds',
     load: async () => (await import('./info.js')).infoCommand(),
+  },
+  {
+    name: 'config',
+    description: 'look at and change the kubeconfig that names the server',
+    load: async () => (await import('./config.js')).configCommand(),
+  },
+  {
+    name: 'completion',
+    description: 'print the script that completes berth commands in a shell',
+    load: async () => (await import('./completion.js')).completionCommand(),
+  },
+  {
+    name: '__complete',
+    description: 'what the completion scripts ask',
+    isHidden: true,
+    load: async () => (await import('./complete.js')).completeCommand(commands),
   },
   {
     name: 'version',
