@@ -62,7 +62,9 @@ function changeOf(before: BerthObject | undefined, after: BerthObject): Applied[
 }
 
 /** An object without what changes with every write. */
-export function withoutVersions(object: BerthObject): unknown {
+export function withoutVersions(
+  object: BerthObject,
+): Omit<BerthObject, 'metadata'> & { readonly metadata: Partial<BerthObject['metadata']> } {
   const { managedFields: _, resourceVersion: __, generation: ___, ...metadata } = object.metadata;
   return { ...object, metadata };
 }

@@ -28,9 +28,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const words = commandFirst(process.argv.slice(2));
 const asked = words[0] === undefined ? undefined : await commandNamed(words[0]);
-for (const { name, description } of commands) {
+for (const { name, description, isHidden = false } of commands) {
   const command = asked?.name() === name ? asked : new Command(name).description(description);
-  program.addCommand(command.copyInheritedSettings(program));
+  program.addCommand(command.copyInheritedSettings(program), { hidden: isHidden });
   for (const sub of command.commands) sub.copyInheritedSettings(program);
 }
 program.addCommand(help.copyInheritedSettings(program));

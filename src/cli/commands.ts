@@ -1,11 +1,5 @@
 import type { Command } from 'commander';
-
-interface CommandEntry {
-  readonly name: string;
-  readonly description: string;
-  /** Loads the file of the command: only the one that is run. */
-  readonly load: () => Promise<Command>;
-}
+import type { CommandEntry } from './command-entry.js';
 
 /** Every command, in the order that help lists them. */
 export const commands: readonly CommandEntry[] = [
@@ -25,6 +19,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./get.js')).getCommand(),
   },
   {
+    name: 'describe',
+    description: 'show all of an object for people, with conditions and events',
+    load: async () => (await import('./describe.js')).describeCommand(),
+  },
+  {
+    name: 'events',
+    description: 'show what happened',
+    load: async () => (await import('./events.js')).eventsCommand(),
+  },
+  {
+    name: 'explain',
+    description: 'say what a kind or a field of it is',
+    load: async () => (await import('./explain.js')).explainCommand(),
+  },
+  {
+    name: 'api-resources',
+    description: 'list the kinds that the server has',
+    load: async () => (await import('./api-resources.js')).apiResourcesCommand(),
+  },
+  {
     name: 'apply',
     description: 'make objects as files say, by server-side apply',
     load: async () => (await import('./apply.js')).applyCommand(),
@@ -33,6 +47,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'diff',
     description: 'show what apply would change',
     load: async () => (await import('./diff.js')).diffCommand(),
+  },
+  {
+    name: 'edit',
+    description: 'change an object in an editor',
+    load: async () => (await import('./edit.js')).editCommand(),
   },
   {
     name: 'delete',
@@ -45,8 +64,29 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./wait.js')).waitCommand(),
   },
   {
+    name: 'info',
+    description: 'say which server this is, who you are to it, and how much it holds',
+    load: async () => (await import('./info.js')).infoCommand(),
+  },
+  {
+    name: 'config',
+    description: 'look at and change the kubeconfig that names the server',
+    load: async () => (await import('./config.js')).configCommand(),
+  },
+  {
+    name: 'completion',
+    description: 'print the script that completes berth commands in a shell',
+    load: async () => (await import('./completion.js')).completionCommand(),
+  },
+  {
+    name: '__complete',
+    description: 'what the completion scripts ask',
+    isHidden: true,
+    load: async () => (await import('./complete.js')).completeCommand(commands),
+  },
+  {
     name: 'version',
-    description: 'print the version of berth and of Node',
+    description: 'print the version of berth, of Node and of the server',
     load: async () => (await import('./version.js')).versionCommand(),
   },
 ];

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { createTwoFilesPatch } from 'diff';
+import type { BerthObject } from '../client/client.js';
 import { type Applied, applyManifest, withoutVersions } from './apply-manifest.js';
 import { clientCommand } from './client-command.js';
 import { CommandFailure } from './command-failure.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { Failures } from './failures.js';
 import { type FileOptions, withFileOptions } from './file-options.js';
+import { checkSetName, inSet } from './object-set.js';
 import { type PlacedManifest, placedManifests } from './placed-manifests.js';
 import { formatValue, readable } from './print-objects.js';
 import { describeError, exitCodeOf } from './report-failure.js';
@@ -14,6 +16,7 @@ import { painted, print } from './terminal.js';
 
 interface DiffOptions extends FileOptions {
   readonly forceConflicts?: boolean;
+  readonly set?: string;
 }
 
 // Here 1 means that there are changes, so an error is told by another number.
@@ -24,6 +27,7 @@ export const diffCommand = (): Command =>
     clientCommand('diff', 'show what apply would change; exit code 1 if anything, 2 for an error'),
   )
     .option('--force-conflicts', 'as if fields that others own were taken over')
+    .option('--set <name>', 'as apply --set would')
     .action((options: DiffOptions) =>
       inSession(options, async (session) => {
         try {
@@ -36,7 +40,10 @@ export const diffCommand = (): Command =>
     );
 
 async function diff(session: Session, options: DiffOptions): Promise<ExitCode> {
-  const { manifests, problems } = await placedManifests(session, options.filename, options);
+  const { set } = options;
+  if (set !== undefined) checkSetName(set);
+  const { manifests: read, problems } = await placedManifests(session, options.filename, options);
+  const manifests = set === undefined ? read : read.map((manifest) => inSet(manifest, set));
   const failures = new Failures();
   for (const problem of problems) failures.tell(problem);
   const force = options.forceConflicts === true;
@@ -61,8 +68,8 @@ async function diff(session: Session, options: DiffOptions): Promise<ExitCode> {
 /** The unified diff from what is live to what apply would make of it; empty if nothing changes. */
 async function patchOf(manifest: PlacedManifest, { before, after, change }: Applied): Promise<string> {
   if (change === 'unchanged') return '';
-  const text = async (object: Parameters<typeof readable>[0] | undefined): Promise<string> =>
-    object === undefined ? '' : `${await formatValue(withoutVersions(readable(object)), 'yaml')}\n`;
+  const text = async (object: BerthObject | undefined): Promise<string> =>
+    object === undefined ? '' : `${await formatValue(comparable(object, before), 'yaml')}\n`;
   // Where a dry run cannot be made, all of the manifest is new.
   const next = after === undefined ? `${await formatValue(manifest.body, 'yaml')}\n` : await text(after);
   const { namespace } = manifest.path;
@@ -72,6 +79,14 @@ async function patchOf(manifest: PlacedManifest, { before, after, change }: Appl
   });
   const [, ...lines] = patch.trimEnd().split('\n');
   return lines.map(coloured).join('\n');
+}
+
+/** What a new object would be given anew each time it is tried says nothing. */
+function comparable(object: BerthObject, before: BerthObject | undefined): unknown {
+  const shown = withoutVersions(readable(object));
+  if (before !== undefined) return shown;
+  const { uid: _, creationTimestamp: __, ...metadata } = shown.metadata;
+  return { ...shown, metadata };
 }
 
 function coloured(line: string): string {

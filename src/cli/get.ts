@@ -30,7 +30,11 @@ export const getCommand = (): Command =>
       inSession(options, (session) => showObjects(session, words, options)),
     );
 
-async function showObjects(session: Session, words: readonly string[], options: GetOptions): Promise<void> {
+export async function showObjects(
+  session: Session,
+  words: readonly string[],
+  options: GetOptions,
+): Promise<void> {
   const targets = targetsOf(words, await session.kinds());
   checkOptions(targets, options);
   if (options.watch === true) return watchObjects(session, targets, options);

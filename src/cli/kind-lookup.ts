@@ -35,8 +35,10 @@ export class KindLookup {
   constructor(readonly kinds: readonly ServedKind[]) {}
 
   static async read(client: BerthClient): Promise<KindLookup> {
-    const lists = await Promise.all(paths.map((path) => client.read(path)));
-    return new KindLookup(lists.flatMap((list) => kindsIn(list as ResourceList)));
+    const kinds: ServedKind[] = [];
+    // One after the other: a second connection would cost more than the wait.
+    for (const path of paths) kinds.push(...kindsIn((await client.read(path)) as ResourceList));
+    return new KindLookup(kinds);
   }
 
   /** By plural, singular, short name or Kind, in any case, also with its group (workloads.berth.dev). */

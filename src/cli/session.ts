@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { BerthClient, kubeconfigPath, readKubeconfig } from '../client/client.js';
 import type { Env } from '../env/env.js';
 import { realEnv } from '../env/real.js';
-import { CommandFailure } from './command-failure.js';
+import { usageFailure } from './command-failure.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { KindLookup } from './kind-lookup.js';
 import { type Addressed, reportFailure } from './report-failure.js';
@@ -32,14 +32,19 @@ const configBeside = 'berth-data/kubeconfig';
 const requestMsUsual = 30_000;
 
 /** Which kubeconfig is meant: --config, $BERTH_CONFIG, $KUBECONFIG, or what `berth up` wrote in this directory. */
-export function configPathOf(config: string | undefined): string {
+export function findConfig(config: string | undefined): string | undefined {
   const isNamed = [config, process.env['BERTH_CONFIG'], process.env['KUBECONFIG']].some(
     (path) => path !== undefined && path !== '',
   );
   if (isNamed) return kubeconfigPath(config);
-  if (existsSync(configBeside)) return configBeside;
-  throw new CommandFailure(
-    exitCodes.usage,
+  return existsSync(configBeside) ? configBeside : undefined;
+}
+
+/** The same, where there must be one. */
+export function configPathOf(config: string | undefined): string {
+  const found = findConfig(config);
+  if (found !== undefined) return found;
+  throw usageFailure(
     `no server is named: there is no ${configBeside} here and neither --config nor BERTH_CONFIG nor KUBECONFIG is set; start a server with: berth up`,
   );
 }

@@ -19,6 +19,8 @@ const compactionEveryMs = 60_000;
 
 /** The objects of a cell over a store, with what keeps them in order: what every server starts with. */
 export interface ControlPlane {
+  /** The uid of the cell. */
+  readonly cell: string;
   readonly objects: ObjectStore;
   readonly lister: ObjectLister;
   readonly cache: ObjectCache;
@@ -44,7 +46,7 @@ export async function openControlPlane(
   const eventKind = kindNamed('Event');
   if (tenantKind === undefined || eventKind === undefined)
     throw new Error('there is no kind Tenant or no kind Event');
-  const { base } = await openCell(store, env);
+  const { base, uid: cell } = await openCell(store, env);
   const codec = new Codec();
   const cache = new ObjectCache({ store, env, codec, base });
   await cache.start();
@@ -74,6 +76,7 @@ export async function openControlPlane(
   const retaining = new EventRetention({ objects, cache, env, eventKind, limits }).run(stop.signal);
   const compacting = compactNowAndThen(store, cache, env, historyMs, stop.signal);
   return {
+    cell,
     objects,
     lister,
     cache,

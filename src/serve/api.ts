@@ -45,6 +45,8 @@ export class Api {
     private readonly parts: ResourceParts & {
       readonly kinds: readonly KindDefinition[];
       readonly version: string;
+      /** The uid of the cell. */
+      readonly cell: string;
       /** The OpenAPI documents, by path. */
       readonly openapi: ReadonlyMap<string, unknown>;
       readonly tokens: Tokens;
@@ -177,7 +179,7 @@ export class Api {
   }
 
   #document(path: string, aggregated: 'v2' | 'v2beta1' | undefined): unknown {
-    const { kinds, openapi, version } = this.parts;
+    const { kinds, openapi, version, cell } = this.parts;
     switch (path) {
       case '/':
         return {
@@ -187,7 +189,7 @@ export class Api {
         // Clients compare this with their own version: it is that of the Kubernetes API we speak.
         const [major = '', minor = ''] = kubernetesVersion.split('.');
         const platform = `${process.platform}/${process.arch}`;
-        return { major, minor, gitVersion: `v${kubernetesVersion}+berth.${version}`, platform };
+        return { major, minor, gitVersion: `v${kubernetesVersion}+berth.${version}`, platform, cell };
       }
       case '/api':
         return aggregated === undefined ? apiVersions() : aggregatedDiscovery(kinds, [''], aggregated);
