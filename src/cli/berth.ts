@@ -57,5 +57,9 @@ function commandFirst(given: readonly string[]): string[] {
   const [command, ...after] = rest;
   const [about = ''] = after;
   if (command === 'help' && hasCommand(about)) return [about, '--help'];
-  return command === undefined ? moved : [command, ...moved, ...after];
+  if (command === undefined) return moved;
+  // Of a command with parts, it is the part that takes options.
+  return ['auth', 'token'].includes(command) && !about.startsWith('-')
+    ? [command, ...after.slice(0, 1), ...moved, ...after.slice(1)]
+    : [command, ...moved, ...after];
 }

@@ -69,6 +69,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./info.js')).infoCommand(),
   },
   {
+    name: 'token',
+    description: 'make, list and revoke bearer tokens',
+    load: async () => (await import('./token.js')).tokenCommand(),
+  },
+  {
+    name: 'auth',
+    description: 'ask who you are to the server, and what you may do',
+    load: async () => (await import('./auth.js')).authCommand(),
+  },
+  {
     name: 'config',
     description: 'look at and change the kubeconfig that names the server',
     load: async () => (await import('./config.js')).configCommand(),

@@ -22,6 +22,7 @@ import { bodyTypeOf, readBody } from './read-body.js';
 import { isTrue } from './request-options.js';
 import { parseResourcePath, type ResourcePath } from './resource-path.js';
 import { type ResourceParts, Resources } from './resources.js';
+import { reviewRules } from './rules-review.js';
 import { TokenResource, tokensGroup, tokensPlural } from './token-resource.js';
 
 /** What a request turned out to be about, for the metrics and the audit log. */
@@ -213,6 +214,8 @@ export class Api {
     switch (request.path) {
       case '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews':
         return valueResponse(201, reviewAccess(this.parts.kinds, request.identity, body));
+      case '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews':
+        return valueResponse(201, reviewRules(this.parts.kinds, request.identity, body));
       case '/apis/authentication.k8s.io/v1/selfsubjectreviews':
         return valueResponse(201, reviewSelf(request.identity));
       default:
