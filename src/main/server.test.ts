@@ -161,6 +161,36 @@ describe('two servers on one etcd', () => {
   });
 });
 
+describe('a server on an etcd that asks for certificates', () => {
+  it('shows its own, and says in one line when it has none', async () => {
+    const etcd = await startEtcd({ tls: true });
+    const scratch = scratchDirectory('server-tls');
+    const words = [
+      'server',
+      '--store',
+      `etcd:${etcd.urls[0]}`,
+      '--dir',
+      scratch.path,
+      '--listen',
+      '127.0.0.1:0',
+    ];
+    const { caFile, certFile, keyFile } = etcd.certificates ?? { caFile: '', certFile: '', keyFile: '' };
+    const tls = ['--store-ca', caFile, '--store-cert', certFile, '--store-key', keyFile];
+    const started = await startBerth([...words, ...tls]);
+    const client = testClient(started.kubeconfig);
+    expect((await client.send('POST', workloads, { headers, body: workload('secure') })).status).toBe(201);
+    client.close();
+    started.child.kill('SIGTERM');
+    expect(await started.ended).toBe(0);
+    const refused = await berth(...words);
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/^error: no etcd member answers: https:.*$/m);
+    expect(refused.stderr).not.toContain('    at ');
+    await etcd.stop();
+    scratch.remove();
+  });
+});
+
 describe('berth server', () => {
   let scratch: ReturnType<typeof scratchDirectory>;
   let started: BerthProcess | undefined;
