@@ -19,7 +19,7 @@ describe('berth delete and berth wait', () => {
     });
   /** Status belongs to a controller, so it is written as one. */
   const setConditions = async (name: string, conditions: object[]): Promise<void> => {
-    const client = BerthClient.fromKubeconfig(
+    const client = await BerthClient.fromKubeconfig(
       await cli.server.kubeconfigFor({ kind: 'controller', controller: 'workload-controller' }),
     );
     const path = { group: 'berth.dev', version: 'v1', plural: 'workloads', namespace: 'default' };

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { formatTable } from './print-table.js';
 
 describe('tables', () => {
@@ -11,7 +11,11 @@ describe('tables', () => {
   });
 
   it('have bold headings on a terminal, and only there', () => {
+    vi.stubEnv('NO_COLOR', '');
     expect(formatTable(['NAME', 'AGE'], rows, { isTTY: true })).toContain('\u001B[1mNAME');
+    vi.stubEnv('NO_COLOR', '1');
+    expect(formatTable(['NAME', 'AGE'], rows, { isTTY: true })).not.toContain('\u001B');
+    vi.unstubAllEnvs();
     expect(formatTable(['NAME', 'AGE'], rows, { isTTY: false })).not.toContain('\u001B');
   });
 });
