@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type BerthClient, type BerthObject, isBerthError } from '../client/client.js';
+import { CommandFailure } from './command-failure.js';
+import { exitCodes } from './exit-codes.js';
 import type { PlacedManifest } from './placed-manifests.js';
 
 /** Who owns what these commands apply. */
@@ -39,6 +41,10 @@ export async function applyManifest(
       isBerthError(error, 'NotFound') &&
       path.namespace !== undefined &&
       options.tenantsToCome.has(path.namespace);
+    if (isBerthError(error, 'Conflict')) {
+      const message = `${error.message}; --force-conflicts takes over what others own`;
+      throw new CommandFailure(exitCodes.error, message, { cause: error });
+    }
     if (!isOfTenantToCome) throw error;
     return { before: undefined, after: undefined, change: 'created' };
   }

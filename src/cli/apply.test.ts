@@ -64,7 +64,7 @@ describe('berth apply and berth diff', () => {
     );
     const ran = await cli.run('apply -f -', { input: workloadYaml('owned', 2) });
     expect(ran.status).toBe(1);
-    expect(ran.stderr).toMatch(/somebody.*replicas/s);
+    expect(ran.stderr).toMatch(/somebody.*replicas.*; --force-conflicts takes over what others own\n$/s);
     expect(await cli.ok('apply -f - --force-conflicts', { input: workloadYaml('owned', 2) })).toBe(
       'workload/owned configured\n',
     );

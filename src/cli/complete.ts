@@ -64,7 +64,7 @@ async function inServer(
   options: { readonly namespace?: string },
   work: (session: Session) => Promise<string[]>,
 ): Promise<string[]> {
-  const session = openSession({ ...options, timeout: answerMsMax });
+  const session = await openSession({ ...options, timeout: answerMsMax });
   try {
     return await work(session);
   } finally {

@@ -96,7 +96,11 @@ export class KubeconfigFile {
   #save(): void {
     const temporary = `${this.path}.new`;
     const mode = statSync(this.path).mode & 0o777;
-    writeFileSync(temporary, this.#document.toString({ lineWidth: 0 }), { mode });
+    writeFileSync(
+      temporary,
+      this.#document.toString({ lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN' }),
+      { mode },
+    );
     chmodSync(temporary, mode);
     renameSync(temporary, this.path);
   }

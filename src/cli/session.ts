@@ -49,9 +49,9 @@ export function configPathOf(config: string | undefined): string {
   );
 }
 
-export function openSession(options: ClientOptions): Session & { close(): void } {
+export async function openSession(options: ClientOptions): Promise<Session & { close(): void }> {
   const configPath = configPathOf(options.config);
-  const access = readKubeconfig({ path: configPath, context: options.context });
+  const access = await readKubeconfig({ path: configPath, context: options.context });
   const env = realEnv();
   const timeoutMs = options.timeout ?? requestMsUsual;
   const client = new BerthClient({
@@ -80,7 +80,7 @@ export async function inSession(
 ): Promise<void> {
   let addressed: Addressed | undefined;
   try {
-    const session = openSession(options);
+    const session = await openSession(options);
     addressed = session.addressed;
     try {
       process.exitCode = (await work(session)) ?? exitCodes.done;

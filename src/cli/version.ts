@@ -32,9 +32,9 @@ async function versionOfServer(options: VersionOptions): Promise<{ server: strin
     import('./report-failure.js'),
   ]);
   if (findConfig(options.config) === undefined) return undefined;
-  let session: ReturnType<typeof openSession> | undefined;
+  let session: Awaited<ReturnType<typeof openSession>> | undefined;
   try {
-    session = openSession({ timeout: answerMsMax, ...options });
+    session = await openSession({ timeout: answerMsMax, ...options });
     return { server: (await serverVersion(session.client)).version };
   } catch (error) {
     say(describeError(error, session?.addressed));

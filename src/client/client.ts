@@ -134,8 +134,11 @@ export class BerthClient {
   }
 
   /** A client for the server of a kubeconfig: the one given, or that of $BERTH_CONFIG or $KUBECONFIG. */
-  static fromKubeconfig(path?: string, options: Omit<ClientOptions, 'access'> = {}): BerthClient {
-    return new BerthClient({ ...options, access: readKubeconfig({ path }) });
+  static async fromKubeconfig(
+    path?: string,
+    options: Omit<ClientOptions, 'access'> = {},
+  ): Promise<BerthClient> {
+    return new BerthClient({ ...options, access: await readKubeconfig({ path }) });
   }
 
   /** Ends all connections. Writes under way have an unknown outcome. */

@@ -1,5 +1,9 @@
+import { join } from 'node:path';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { realEnv } from '../env/real.js';
+import { CertificateStore } from '../serve/identity/certificate-store.js';
+import type { Identity } from '../serve/identity/identity.js';
+import { writeKubeconfig } from './kubeconfig.js';
 import { testClient, type TestClient } from './test-client.fixture.js';
 import type { Running } from './server.js';
 import { up } from './up.js';
@@ -8,6 +12,8 @@ export interface TestServer extends Running, Pick<TestClient, 'send' | 'sendAnon
   readonly dir: string;
   /** What the server took for its own defects. */
   readonly defects: unknown[];
+  /** A kubeconfig by which the server knows its user as this one. */
+  kubeconfigFor(identity: Identity): Promise<string>;
   dispose(): Promise<void>;
 }
 
@@ -43,6 +49,18 @@ export async function startServerIn(dir: string): Promise<TestServer> {
     defects,
     send: (...words) => client.send(...words),
     sendAnonymously: (...words) => client.sendAnonymously(...words),
+    kubeconfigFor: async (identity) => {
+      const { authority } = await CertificateStore.open({ dir, env: realEnv(), hosts: [] });
+      const { certificatePem, privateKeyPem } = await authority.issueClient(identity, 3_600_000);
+      const path = join(dir, `kubeconfig-${JSON.stringify(identity).replaceAll(/\W+/g, '-')}`);
+      writeKubeconfig(path, {
+        server: running.url,
+        ca: authority.certificatePem,
+        certificate: certificatePem,
+        key: privateKeyPem,
+      });
+      return path;
+    },
     dispose: async () => {
       client.close();
       await running.close();
