@@ -81,7 +81,7 @@ export class Validator {
     if (shape.length > 0) return bounded(shape);
 
     const check = this.prepare(kind);
-    const isValid = check(object);
+    const isValid: boolean = check(object);
     if (isValid) return bounded(ownRules(kind, object as BerthObject, before));
     const found = check.errors ?? [];
     // What is found refers to the object; it must not be kept until the next call.
