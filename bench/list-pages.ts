@@ -26,7 +26,7 @@ export async function fillStore(dir: string, from: number, total: number): Promi
   await store.close();
 }
 
-/** Lists everything in pages, as kubectl does, while the server watches its own event loop; the middle of some rounds. */
+/** Lists everything in pages, as kubectl does, while the server watches its own event loop; the worst of some rounds. */
 export async function listInPages(dir: string, path: string, expected: number): Promise<Stretches> {
   const server = await startUp(dir, 'probed');
   const found: Stretches[] = [];
@@ -45,5 +45,5 @@ export async function listInPages(dir: string, path: string, expected: number): 
     if (round > 0) found.push(await stretchesOf(server));
   }
   await server.stop();
-  return found.toSorted((a, b) => a.longestOwnMs - b.longestOwnMs)[Math.floor(rounds / 2)] as Stretches;
+  return found.toSorted((a, b) => b.longestOwnMs - a.longestOwnMs)[0] as Stretches;
 }
