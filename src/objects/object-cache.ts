@@ -14,6 +14,7 @@ import { assembleObject, type StoredObject, type StoredStatus } from './assemble
 import type { Codec } from './codec.js';
 import { type ObjectKey, objectsRange, parseStoreKey, shownKey } from './keys.js';
 import { readPages } from './read-pages.js';
+import { SortedKeys } from './sorted-keys.js';
 
 /** An object as the cache holds it, with the revisions that a guarded write needs. */
 export interface CachedObject {
@@ -42,8 +43,8 @@ interface Slot {
 
 interface KindIndex {
   readonly slots: Map<string, Slot>;
-  // The keys in list order; made anew after an object was added or removed.
-  sorted: string[] | undefined;
+  // Of the slots that hold an object: a status alone is none.
+  readonly keys: SortedKeys;
 }
 
 // How many events a watcher may start behind the present. Older ones are Expired: list again.
@@ -100,11 +101,21 @@ export class ObjectCache {
 
   /** Reads everything once, then follows the store until it is closed. */
   async start(): Promise<void> {
-    const { entries, revision } = await readPages(this.parts.store, objectsRange, this.parts.env);
-    this.#replaceAll(entries, revision);
-    this.#forgotten = revision;
-    this.#kept = [];
-    this.#keptEvents = 0;
+    const { store, env } = this.parts;
+    // Page by page into the cache: the bytes of all objects together would be most of the memory of an idle server.
+    const revision = await readPages(store, objectsRange, env, {
+      page: (entries) => {
+        for (const entry of entries) {
+          const found = this.#slotOf(entry.key);
+          if (found !== undefined) this.#setPart(found, entry);
+        }
+      },
+      restart: () => this.#kinds.clear(),
+    });
+    for (const { slots, keys } of this.#kinds.values()) {
+      for (const [key, { stored }] of slots) if (stored !== undefined) keys.add(key);
+    }
+    this.#revision = this.#forgotten = revision;
     this.#following = this.#follow();
   }
 
@@ -122,19 +133,18 @@ export class ObjectCache {
   *list(kind: string, namespace?: string): Generator<CachedObject> {
     const index = this.#kinds.get(kind);
     if (index === undefined) return;
-    index.sorted ??= [...index.slots.keys()].toSorted();
-    const prefix = namespace === undefined ? '' : `${namespace}/`;
-    for (let at = firstAtOrAfter(index.sorted, prefix); at < index.sorted.length; at++) {
-      const key = index.sorted[at] as string;
-      if (!key.startsWith(prefix)) break;
-      const cached = this.#cached(index.slots.get(key));
+    const { all } = index.keys;
+    const { from, to } = index.keys.range(prefixOf(namespace));
+    for (let at = from; at < to; at++) {
+      const cached = this.#cached(index.slots.get(all[at] as string));
       if (cached !== undefined) yield cached;
     }
   }
 
-  /** How many objects of a kind there are. */
-  count(kind: string): number {
-    return this.#kinds.get(kind)?.slots.size ?? 0;
+  /** How many objects `list` would go through. */
+  count(kind: string, namespace?: string): number {
+    const range = this.#kinds.get(kind)?.keys.range(prefixOf(namespace));
+    return range === undefined ? 0 : range.to - range.from;
   }
 
   /** How many watchers there are, and how far the slowest of them is behind. */
@@ -215,7 +225,11 @@ export class ObjectCache {
 
   async #listAgain(): Promise<boolean> {
     try {
-      const { entries, revision } = await readPages(this.parts.store, objectsRange, this.parts.env);
+      const entries: Entry[] = [];
+      const revision = await readPages(this.parts.store, objectsRange, this.parts.env, {
+        page: (page) => entries.push(...page),
+        restart: () => entries.splice(0),
+      });
       this.#publish({ revision, changes: this.#replaceAll(entries, revision) });
       return true;
     } catch {
@@ -294,7 +308,8 @@ export class ObjectCache {
       if (slot.stored === undefined && slot.status === undefined)
         this.#kinds.get(key.kind)?.slots.delete(sortKey(key));
       const index = this.#kinds.get(key.kind);
-      if (index !== undefined && (before === undefined) !== (after === undefined)) index.sorted = undefined;
+      if (before === undefined && after !== undefined) index?.keys.add(sortKey(key));
+      if (before !== undefined && after === undefined) index?.keys.delete(sortKey(key));
     }
     return events;
   }
@@ -323,7 +338,7 @@ export class ObjectCache {
     const { key, part } = parsed;
     let index = this.#kinds.get(key.kind);
     if (index === undefined) {
-      index = { slots: new Map(), sorted: undefined };
+      index = { slots: new Map(), keys: new SortedKeys() };
       this.#kinds.set(key.kind, index);
     }
     let slot = index.slots.get(sortKey(key));
@@ -359,14 +374,4 @@ export class ObjectCache {
 
 // A tenant's name is a DNS label and an object's a DNS name: neither has a slash.
 const sortKey = (key: ObjectKey): string => `${key.namespace ?? ''}/${key.name}`;
-
-function firstAtOrAfter(sorted: readonly string[], wanted: string): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] as string) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const prefixOf = (namespace: string | undefined): string => (namespace === undefined ? '' : `${namespace}/`);

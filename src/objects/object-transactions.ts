@@ -66,12 +66,13 @@ export class ObjectTransactions {
     tenantGuards: readonly Guard[],
   ): Promise<BerthObject | undefined> {
     let guards = tenantGuards;
+    const objectKey = storeKey('o', key);
+    const own = [objectKey, storeKey('s', key)];
+    const value = this.parts.codec.encode(takeApart(object).stored);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const { stored } = takeApart(object);
-      const own = [storeKey('o', key), storeKey('s', key)];
       const outcome = await this.parts.store.transact({
         guards: [...own.map((absent): Guard => ({ kind: 'absent', key: absent })), ...guards],
-        writes: [{ kind: 'put', key: storeKey('o', key), value: this.parts.codec.encode(stored) }],
+        writes: [{ kind: 'put', key: objectKey, value }],
       });
       switch (outcome.kind) {
         case 'Committed':
