@@ -6,6 +6,7 @@ import { Validator } from '../../model/validate.js';
 import { Admission } from '../../objects/admission.js';
 import { CachedObjects } from '../../objects/cached-objects.js';
 import { Codec } from '../../objects/codec.js';
+import { ownStore } from '../../objects/freshness.js';
 import { ObjectCache } from '../../objects/object-cache.js';
 import { ObjectStore } from '../../objects/object-store.js';
 import type { Store } from '../../store/contract.js';
@@ -43,6 +44,8 @@ export async function reachStore(life: Life, store: Store, checks: Checks): Prom
   const objectStore = new ObjectStore({
     ...{ store, cache, codec, env, base: 0, tenantKind },
     admission: new Admission(validator),
+    // What its writes are decided on may be old: they are guarded, and being old is part of the world.
+    freshness: ownStore,
   });
   const objects = new CachedObjects({ objects: objectStore, cache, manager: life.process.name });
   return {
