@@ -17,6 +17,7 @@ import { incarnate } from './operations/incarnate.js';
 import { renewLease, resignLease, takeLease } from './operations/leases.js';
 import { move } from './operations/move.js';
 import { attest, gate, register } from './operations/nodes.js';
+import { postpone } from './operations/postpone.js';
 import { release, releaseHold } from './operations/release.js';
 import { report } from './operations/report.js';
 import { reserve } from './operations/reserve.js';
@@ -65,6 +66,9 @@ export class CommitAuthority implements ports.Authority {
   }
   bind(proposals: readonly ports.Proposal[]): Promise<readonly Outcome<{ readonly fence: string }>[]> {
     return eachSettled(proposals.map((proposal) => this.#submit((context) => bind(context, proposal))));
+  }
+  postpone(input: ports.Postpone): Promise<Outcome<undefined>> {
+    return this.#submit((context) => postpone(context, input));
   }
   report(input: ports.Report): Promise<Outcome<{ readonly stage: Stage }>> {
     return this.#submit((context) => report(context, input));

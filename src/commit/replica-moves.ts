@@ -144,17 +144,19 @@ function giveToHold(draft: Draft, awaitedBy: string, victim: string, freed: Char
     ...status,
     awaits,
     now: amountsOf(addAmounts(amountOf(status.now ?? {}), amount)),
-    charge: {
-      ...status.charge,
-      devices: Object.fromEntries(
-        [...new Set([...Object.keys(status.charge.devices ?? {}), ...Object.keys(devices)])].map((name) => [
-          name,
-          [...(ownValue(status.charge?.devices, name) ?? []), ...(ownValue(devices, name) ?? [])],
-        ]),
-      ),
-    },
+    charge: claimed.length === 0 ? status.charge : withDevices(status.charge, devices),
   } satisfies ReservationStatus);
 }
+
+const withDevices = (charge: Charge, more: Readonly<Record<string, readonly string[]>>): Charge => ({
+  ...charge,
+  devices: Object.fromEntries(
+    [...new Set([...Object.keys(charge.devices ?? {}), ...Object.keys(more)])].map((name) => [
+      name,
+      [...(ownValue(charge.devices, name) ?? []), ...(ownValue(more, name) ?? [])],
+    ]),
+  ),
+});
 
 /** What the node carries of a hold: all of it, unless victims still do. */
 export function carriedByNode(status: ReservationStatus): Amount {

@@ -209,6 +209,14 @@ export interface MoveGang extends Operation {
   readonly to: 'Waiting' | 'Reserving' | 'Committed' | 'Released';
 }
 
+/** Why a replica that waits was not placed. */
+export interface Postpone {
+  readonly actor: Actor;
+  readonly replica: ReplicaRef;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
 export interface Forget extends Operation {
   readonly actor: Actor;
   readonly replica: ReplicaRef;
@@ -226,6 +234,7 @@ export interface Authority {
   incarnate(input: Incarnate): Promise<Outcome<{ readonly replica: Replica }>>;
   reserve(input: Reserve): Promise<Outcome<{ readonly reservation: string; readonly uid: string }>>;
   bind(proposals: readonly Proposal[]): Promise<readonly Outcome<{ readonly fence: string }>[]>;
+  postpone(input: Postpone): Promise<Outcome<undefined>>;
   report(input: Report): Promise<Outcome<{ readonly stage: Stage }>>;
   evict(input: Evict): Promise<Outcome<{ readonly stage: Stage }>>;
   move(input: Move): Promise<Outcome<{ readonly stage: Stage }>>;

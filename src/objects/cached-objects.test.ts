@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { realEnv } from '../env/real.js';
+import { BerthError } from '../model/errors.js';
+import type { BerthObject } from '../model/object.js';
+import { MemoryStore } from '../store/memory.js';
+import { CachedObjects } from './cached-objects.js';
+import type { ObjectCache } from './object-cache.js';
+import { draft, openObjects } from './open-objects.fixture.js';
+
+async function open() {
+  const env = realEnv();
+  const opened = await openObjects(new MemoryStore(env), env);
+  return { env, ...opened, port: new CachedObjects({ ...opened, manager: 'test' }) };
+}
+const region = (name: string): BerthObject => draft('Region', name, { zones: ['a'] });
+
+describe('objects as controllers in the same process see them', () => {
+  it('are created, read, listed, changed and deleted by uid', async () => {
+    const { port } = await open();
+    const made = await port.create('Region', undefined, region('eu'));
+    expect(port.get('Region', undefined, 'eu')).toEqual(made);
+    expect([...port.list('Region')]).toEqual([made]);
+    const changed = await port.modify('Region', undefined, 'eu', 'spec', (live) => ({
+      ...live,
+      spec: { zones: ['a', 'b'] },
+    }));
+    expect(changed.metadata.generation).toBe(2);
+    const same = await port.modify('Region', undefined, 'eu', 'spec', () => undefined);
+    expect(same.metadata.resourceVersion, 'nothing was written').toBe(changed.metadata.resourceVersion);
+    await expect(port.delete('Region', undefined, 'eu', 'another')).rejects.toMatchObject({
+      code: 'Conflict',
+    });
+    await port.delete('Region', undefined, 'eu', made.metadata.uid);
+    expect(port.get('Region', undefined, 'eu')).toBeUndefined();
+    await expect(port.create('Nothing', undefined, {})).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
+  it('tell every change after the call, in order, until the signal aborts', async () => {
+    const { env, port } = await open();
+    await port.create('Region', undefined, region('before'));
+    const stop = new AbortController();
+    const seen: string[] = [];
+    port.follow(
+      ({ type, kind, object }) => seen.push(`${type} ${kind} ${object.metadata.name}`),
+      () => seen.push('gap'),
+      stop.signal,
+    );
+    const made = await port.create('Region', undefined, region('eu'));
+    await port.delete('Region', undefined, 'eu', made.metadata.uid);
+    while (seen.length < 2) await env.sleep(1);
+    expect(seen).toEqual(['ADDED Region eu', 'DELETED Region eu']);
+    stop.abort();
+    await port.create('Region', undefined, region('after'));
+    await env.sleep(20);
+    expect(seen).toHaveLength(2);
+  });
+
+  it('say that changes may have been missed when a watch was cut, and go on from there', async () => {
+    const { env, cache, objects, port } = await open();
+    const cut = {
+      watch: (): ReturnType<ObjectCache['watch']> => {
+        const next = () => Promise.reject(new BerthError('SlowWatcher', 'fell behind'));
+        return { next, return: next, [Symbol.asyncIterator]: () => cut.watch() };
+      },
+    };
+    let cuts = 2;
+    const cutCache = {
+      get revision() {
+        return cache.revision;
+      },
+      watch: (options: Parameters<ObjectCache['watch']>[0]) =>
+        cuts-- > 0 ? cut.watch() : cache.watch(options),
+    } as unknown as ObjectCache;
+    const stop = new AbortController();
+    const seen: string[] = [];
+    new CachedObjects({ objects, cache: cutCache, manager: 'test' }).follow(
+      ({ object }) => seen.push(object.metadata.name),
+      () => seen.push('gap'),
+      stop.signal,
+    );
+    while (seen.length < 2) await env.sleep(1);
+    await port.create('Region', undefined, region('eu'));
+    while (seen.length < 3) await env.sleep(1);
+    expect(seen).toEqual(['gap', 'gap', 'eu']);
+    stop.abort();
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import type { Gang } from '../../model/kinds/gang.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Reservation } from '../../model/kinds/reservation.js';
+import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { type HoldInput, type HoldVerdict, judgeHold } from './judge-hold.js';
+
+const hold = (state: string, spec: object = {}, metadata: object = {}): Reservation =>
+  objectOf('Reservation', 't', 'hold-1', {
+    metadata,
+    spec: {
+      ...{ owner: { kind: 'Replica', name: 'web-0-1', uid: 'uid-web-0-1' }, intent: 'Bind', node: 'n' },
+      ...{ amounts: {}, deadlineSeconds: 30, ...spec },
+    },
+    status: { state },
+  }) as Reservation;
+const owner = (stage: string, status: object = {}, metadata: object = {}): Replica =>
+  objectOf('Replica', 't', 'web-0-1', { metadata, status: { stage, hold: 'hold-1', ...status } }) as Replica;
+const gang = (state: string): Gang => objectOf('Gang', 't', 'web', { status: { state } }) as Gang;
+const scheduled = owner('Scheduled');
+const released = (reason: string): HoldVerdict => ({ kind: 'Release', as: 'Released', reason });
+const expired: HoldVerdict = { kind: 'Release', as: 'Expired', reason: 'DeadlinePassed' };
+
+describe('a hold', () => {
+  it.each<[string, Partial<HoldInput>, HoldVerdict]>([
+    ['is kept until its deadline', { inStateMs: 10_000 }, { kind: 'Keep', ms: 20_000 }],
+    ['expires at its deadline', { inStateMs: 30_000 }, expired],
+    ['goes with its owner', { owner: undefined }, released('OwnerGone')],
+    [
+      'goes when its owner is another',
+      { owner: owner('Scheduled', {}, { uid: 'x' }) },
+      released('OwnerGone'),
+    ],
+    ['goes when its owner has ended', { owner: owner('Released') }, released('OwnerEnded')],
+    ['goes when its owner is queued again', { owner: owner('Queued') }, released('OwnerMovedOn')],
+    ['goes when its owner is bound without it', { owner: owner('Bound') }, released('OwnerMovedOn')],
+    [
+      'goes when its owner has another',
+      { owner: owner('Scheduled', { hold: 'hold-2' }) },
+      released('OwnerMovedOn'),
+    ],
+    [
+      'goes when it is deleted',
+      { reservation: hold('Held', {}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+      released('Deleted'),
+    ],
+    [
+      'of a gang that gathers expires like any other',
+      { reservation: hold('Held', { intent: 'Gang' }), gang: gang('Reserving'), inStateMs: 30_000 },
+      expired,
+    ],
+    [
+      'of a committed gang does not expire',
+      { reservation: hold('Held', { intent: 'Gang' }), gang: gang('Committed'), inStateMs: 3_000_000 },
+      { kind: 'Keep' },
+    ],
+    [
+      'for another kind of owner knows only its deadline',
+      {
+        reservation: hold('Held', { owner: { kind: 'RecoveryPlan', name: 'p', uid: 'u' } }),
+        owner: undefined,
+      },
+      { kind: 'Keep', ms: 30_000 },
+    ],
+    ...['Bound', 'Released', 'Expired'].flatMap((state): [string, Partial<HoldInput>, HoldVerdict][] => [
+      [`that is ${state} stays a while`, { reservation: hold(state) }, { kind: 'Keep', ms: 60_000 }],
+      [
+        `that is ${state} is deleted after a while`,
+        { reservation: hold(state), inStateMs: 60_000 },
+        { kind: 'Delete' },
+      ],
+    ]),
+  ])('%s', (_name, changed, expected) => {
+    const input: HoldInput = {
+      ...{ reservation: hold('Held'), owner: scheduled, gang: undefined, inStateMs: 0 },
+      ...changed,
+    };
+    expect(judgeHold(input)).toEqual(expected);
+  });
+});

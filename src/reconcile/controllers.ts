@@ -1,0 +1,145 @@
+import type { Env } from '../env/env.js';
+import type { Replica } from '../model/kinds/replica.js';
+import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
+import type { BerthObject } from '../model/object.js';
+import type { Actor, Authority, Objects } from '../model/ports.js';
+import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
+import { OrphanReconciler } from './collect/orphan-reconciler.js';
+import { RevisionReconciler } from './collect/revision-reconciler.js';
+import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
+import { type Acting, keyOfObject } from './runtime/acting.js';
+import { Controller, type ControllerCounters, type ControllerParts } from './runtime/controller.js';
+import { Leadership, type Term } from './runtime/leadership.js';
+import { ObjectIndex } from './runtime/object-index.js';
+import type { Reconciler, ReportProblem } from './runtime/requeue.js';
+import { workloadKeyOf, workloadKeysOf } from './workload/workload-keys.js';
+import { WorkloadReconciler } from './workload/workload-reconciler.js';
+
+export interface ControllersParts {
+  readonly objects: Objects;
+  /** What wakes controllers; the objects themselves unless the simulator stands in, which forgets some. */
+  readonly wakeUps?: Pick<Objects, 'follow'>;
+  readonly authority: Authority;
+  readonly env: Env;
+  readonly report: ReportProblem;
+  /** Names this process and no other. */
+  readonly holder: string;
+  readonly address?: string;
+  readonly leaseSeconds?: number;
+  readonly resyncMs?: number;
+  /** No other process can reach the store. */
+  readonly isAlone?: boolean;
+}
+
+type LeadingActor = 'workload-controller' | 'grant-controller' | 'collector';
+
+/**
+ * All controllers of a server. Each kind of actor has a lease of its own, so that servers share the work between
+ * them; whoever loses one goes on with the others.
+ */
+export class Controllers {
+  readonly #controllers: Record<'workload' | 'orphans' | 'grant' | 'holds' | 'revisions', Controller>;
+
+  constructor(private readonly parts: ControllersParts) {
+    const { objects } = parts;
+    const keysOfAll = (kind: string) => () => keysOf(objects.list(kind));
+    const workloads = {
+      keysOf: (change: Parameters<ControllerParts['keysOf']>[0]) => workloadKeysOf(objects, change),
+      listKeys: keysOfAll('Workload'),
+    };
+    // Also those whose workload is gone.
+    const listMembers = (kind: 'Replica' | 'WorkloadRevision') => (): Iterable<string> =>
+      new Set([...objects.list<Replica | WorkloadRevision>(kind)].map(workloadKeyOf));
+    this.#controllers = {
+      workload: this.#controller('workload', workloads),
+      orphans: this.#controller('orphans', { ...workloads, listKeys: listMembers('Replica') }),
+      revisions: this.#controller('revisions', { ...workloads, listKeys: listMembers('WorkloadRevision') }),
+      grant: this.#controller('grant', { keysOf: tenantKeysOf, listKeys: keysOfAll('Tenant') }),
+      holds: this.#controller('holds', {
+        keysOf: (change) => holdKeysOf(objects, change),
+        listKeys: keysOfAll('Reservation'),
+      }),
+    };
+  }
+
+  get counters(): Readonly<Record<string, ControllerCounters>> {
+    return Object.fromEntries(
+      Object.entries(this.#controllers).map(([name, controller]) => [name, controller.counters]),
+    );
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#lead('workload-controller', signal, (acting, term) => {
+        const [replicas, revisions] = this.#indexes(term);
+        return [
+          this.#controllers.workload.run(
+            new WorkloadReconciler({ acting, replicas, revisions }),
+            term.signal,
+          ),
+          this.#controllers.orphans.run(new OrphanReconciler({ acting, replicas }), term.signal),
+        ];
+      }),
+      this.#lead('grant-controller', signal, (acting, term) => [
+        this.#controllers.grant.run(new GrantReconciler(acting), term.signal),
+      ]),
+      this.#lead('collector', signal, (acting, term) => {
+        const [replicas, revisions] = this.#indexes(term);
+        const reconciler: Reconciler = new RevisionReconciler({ acting, replicas, revisions });
+        return [
+          this.#controllers.holds.run(new HoldReconciler(acting), term.signal),
+          this.#controllers.revisions.run(reconciler, term.signal),
+        ];
+      }),
+    ]);
+  }
+
+  #controller(name: string, keys: Pick<ControllerParts, 'keysOf' | 'listKeys'>): Controller {
+    const { objects, wakeUps = objects, env, report, resyncMs } = this.parts;
+    return new Controller({
+      name,
+      objects: wakeUps,
+      env,
+      report,
+      ...(resyncMs !== undefined && { resyncMs }),
+      ...keys,
+    });
+  }
+
+  #indexes(term: Term): [ObjectIndex<Replica>, ObjectIndex<WorkloadRevision>] {
+    const { objects } = this.parts;
+    const replicas = new ObjectIndex<Replica>(objects, 'Replica', workloadKeyOf);
+    const revisions = new ObjectIndex<WorkloadRevision>(objects, 'WorkloadRevision', workloadKeyOf);
+    // Before the controllers that read them: what wakes a key is in the index when it is looked at.
+    replicas.start(term.signal);
+    revisions.start(term.signal);
+    return [replicas, revisions];
+  }
+
+  #lead(
+    kind: LeadingActor,
+    signal: AbortSignal,
+    start: (acting: Acting, term: Term) => readonly Promise<void>[],
+  ): Promise<void> {
+    const { objects, authority, env, report, holder, address, leaseSeconds, isAlone } = this.parts;
+    const leadership = new Leadership({
+      ...{ authority, objects, env, lease: kind, holder },
+      ...(address !== undefined && { address }),
+      ...(leaseSeconds !== undefined && { durationSeconds: leaseSeconds }),
+      ...(isAlone !== undefined && { isAlone }),
+    });
+    return leadership.run(async (term) => {
+      const actor: Actor = { kind, name: holder, lease: { name: kind, epoch: term.epoch } };
+      const giveUp = (why: string): void => {
+        report({ controller: kind, key: '', message: `gives up leading: ${why}` });
+        term.giveUp(why);
+      };
+      await Promise.all(start({ objects, authority, env, report, actor, giveUp }, term));
+    }, signal);
+  }
+}
+
+function* keysOf(objects: Iterable<BerthObject>): Generator<string> {
+  for (const { metadata } of objects) yield keyOfObject(metadata.namespace, metadata.name);
+}

@@ -1,0 +1,194 @@
+import type { Gang, GangSpec } from '../../model/kinds/gang.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { WorkloadRevision, WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
+import { failuresAfter } from './failures.js';
+import { revisionOf } from './revision-of.js';
+import { completionsOf, hasEnded, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
+
+/** One thing to do for a workload. Steps on replicas do not depend on one another; the others come before them. */
+export type WorkloadStep =
+  | { readonly kind: 'AddFinalizer' }
+  | { readonly kind: 'RemoveFinalizer' }
+  | { readonly kind: 'CreateRevision'; readonly name: string; readonly spec: WorkloadRevisionSpec }
+  | { readonly kind: 'CreateGang' | 'ChangeGang'; readonly spec: GangSpec }
+  | {
+      readonly kind: 'Incarnate';
+      readonly slot: string;
+      readonly incarnation: number;
+      readonly revision: string;
+      readonly gang?: string;
+      readonly stage: 'Admitted' | 'Queued';
+      readonly reason: string;
+      readonly failuresBefore: number;
+    }
+  | { readonly kind: 'Queue'; readonly replica: Replica }
+  | EndStep;
+
+/** How a replica that is not wanted any more goes. */
+export type EndStep =
+  | { readonly kind: 'Release' | 'Evict'; readonly replica: Replica; readonly reason: string }
+  | { readonly kind: 'Forget'; readonly replica: Replica; readonly dropSlot: boolean };
+
+export interface WorkloadPlan {
+  readonly steps: readonly WorkloadStep[];
+  /** There was more to do than fits into one plan. */
+  readonly isMore: boolean;
+  /** When to look again although nothing changes; undefined: not. */
+  readonly waitMs: number | undefined;
+}
+
+export interface PlanInput extends WishInput {
+  readonly revisions: readonly WorkloadRevision[];
+  readonly gang: Gang | undefined;
+}
+
+export const replicasFinalizer = 'berth.dev/replicas';
+/** So many steps at most: one huge workload does not keep a worker from the others. */
+export const stepsMax = 100;
+/** So many ended replicas stay in a slot, for people to look at. */
+const endedKept = 2;
+
+/** What a workload needs next: the whole rule of its controller. */
+export function planWorkload(input: PlanInput): WorkloadPlan {
+  const isDeleting = input.workload.metadata.deletionTimestamp !== undefined;
+  let waitMs: number | undefined;
+  const noteWait = (ms: number): void => {
+    waitMs = Math.min(ms, waitMs ?? Number.POSITIVE_INFINITY);
+  };
+  const steps: WorkloadStep[] = [];
+  for (const step of isDeleting ? deletionSteps(input) : allSteps(input, noteWait)) {
+    if (steps.length === stepsMax) return { steps, isMore: true, waitMs };
+    steps.push(step);
+  }
+  return { steps, isMore: false, waitMs };
+}
+
+function* deletionSteps({ workload, slots }: PlanInput): Generator<WorkloadStep> {
+  for (const slot of highestFirst(slots.keys())) yield* dropSteps(slots.get(slot) ?? [], 'Deleted');
+  if (slots.size === 0 && workload.metadata.finalizers?.includes(replicasFinalizer))
+    yield { kind: 'RemoveFinalizer' };
+}
+
+function* allSteps(input: PlanInput, noteWait: (ms: number) => void): Generator<WorkloadStep> {
+  const { workload, slots } = input;
+  const revision = revisionOf(workload);
+  yield* prerequisites(input, revision);
+  const wishes = new Map(slotWishes(input));
+  for (const slot of highestFirst(slots.keys()))
+    if (!wishes.has(slot)) yield* dropSteps(slots.get(slot) ?? [], 'ScaledDown');
+  const yielding = [...wishes].filter(([, wish]) => wish.kind === 'Yield').map(([slot]) => slot);
+  for (const slot of highestFirst(yielding)) yield* endSteps(slots.get(slot)?.[0], 'ScaledDown');
+  for (const [slot, wish] of wishes) {
+    const replicas = slots.get(slot) ?? [];
+    const [current] = replicas;
+    if (wish.kind === 'Wait') noteWait(wish.ms);
+    if (wish.kind === 'Run' && (current === undefined || hasEnded(current)))
+      yield incarnation(workload, revision.name, slot, current);
+    if (current !== undefined && !hasEnded(current)) {
+      if (current.metadata.deletionTimestamp !== undefined) yield* endSteps(current, 'Deleted');
+      else if (stageOf(current) === 'Admitted' && wish.kind !== 'Yield' && workload.spec.suspend !== true)
+        yield { kind: 'Queue', replica: current };
+    }
+    yield* olderSteps(replicas);
+  }
+}
+
+function* prerequisites(
+  { workload, revisions, gang }: PlanInput,
+  { name, spec }: ReturnType<typeof revisionOf>,
+): Generator<WorkloadStep> {
+  if (!workload.metadata.finalizers?.includes(replicasFinalizer)) yield { kind: 'AddFinalizer' };
+  if (!revisions.some(({ metadata }) => metadata.name === name)) {
+    const highest = Math.max(0, ...revisions.map((revision) => revision.spec.revision));
+    yield { kind: 'CreateRevision', name, spec: { ...spec, revision: highest + 1 } };
+  }
+  const wanted = gangOf(workload);
+  if (wanted === undefined) return;
+  if (gang === undefined) yield { kind: 'CreateGang', spec: wanted };
+  else if (gang.spec.minAvailable !== wanted.minAvailable || gang.spec.members !== wanted.members)
+    yield { kind: 'ChangeGang', spec: wanted };
+}
+
+/** The gang that its replicas start with. Without members there is none. */
+export function gangOf({ metadata, spec }: Workload): GangSpec | undefined {
+  const { replicas = 1 } = spec;
+  const members = spec.type === 'Batch' ? Math.min(replicas, completionsOf(spec)) : replicas;
+  if (spec.gang === undefined || members === 0) return undefined;
+  const minAvailable = Math.min(members, spec.gang.minAvailable ?? members);
+  return { workload: metadata.name, minAvailable, members };
+}
+
+function incarnation(
+  workload: Workload,
+  revision: string,
+  slot: string,
+  last: Replica | undefined,
+): WorkloadStep {
+  const isSuspended = workload.spec.suspend === true;
+  return {
+    kind: 'Incarnate',
+    slot,
+    incarnation: (last?.spec.incarnation ?? 0) + 1,
+    revision,
+    ...(gangOf(workload) !== undefined && { gang: workload.metadata.name }),
+    stage: isSuspended ? 'Admitted' : 'Queued',
+    reason: isSuspended ? 'Suspended' : last === undefined ? 'Wanted' : 'Replaces',
+    failuresBefore: last === undefined ? 0 : failuresAfter(last, workload.spec.type ?? 'Service'),
+  };
+}
+
+/** Ends a replica if nobody has asked for that yet. What is on its way out is left to its agent, or to repair. */
+export function* endSteps(replica: Replica | undefined, reason: string): Generator<EndStep> {
+  if (replica === undefined) return;
+  switch (stageOf(replica)) {
+    case 'Admitted':
+    case 'Queued':
+    case 'Scheduled':
+      yield { kind: 'Release', replica, reason };
+      return;
+    case 'Bound':
+    case 'Starting':
+    case 'Ready':
+    case 'Serving':
+      yield { kind: 'Evict', replica, reason };
+      return;
+    case 'Unknown':
+      // The intent survives that its node is lost.
+      if (replica.status?.intent === undefined) yield { kind: 'Evict', replica, reason };
+      return;
+    case 'Releasing':
+    case 'Succeeded':
+    case 'Failed':
+    case 'Released':
+  }
+}
+
+/** Ends all replicas of a slot and forgets those that have ended, the one that the slot names last. */
+function* dropSteps(replicas: readonly Replica[], reason: string): Generator<WorkloadStep> {
+  const [current, ...older] = replicas;
+  for (const replica of older) {
+    yield* endSteps(replica, reason);
+    if (hasEnded(replica)) yield { kind: 'Forget', replica, dropSlot: false };
+  }
+  if (current === undefined) return;
+  if (!hasEnded(current)) yield* endSteps(current, reason);
+  else if (older.length === 0) yield { kind: 'Forget', replica: current, dropSlot: true };
+}
+
+/** Forgets ended replicas but the newest ones; the one that the slot names always stays. */
+function* olderSteps([current, ...older]: readonly Replica[]): Generator<WorkloadStep> {
+  let kept = current !== undefined && hasEnded(current) ? 1 : 0;
+  for (const replica of older) {
+    const isDeleted = replica.metadata.deletionTimestamp !== undefined;
+    if (!hasEnded(replica)) {
+      if (isDeleted) yield* endSteps(replica, 'Deleted');
+    } else if (isDeleted || kept >= endedKept) yield { kind: 'Forget', replica, dropSlot: false };
+    else kept += 1;
+  }
+}
+
+/** By number where they are numbers, by name where they are nodes. */
+function highestFirst(slots: Iterable<string>): string[] {
+  return [...slots].toSorted((a, b) => Number(b) - Number(a) || (a < b ? 1 : -1));
+}

@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
+
+const hashDigits = 10;
+
+/** The revision that a workload's replicas are made of now. The same template always has the same name. */
+export function revisionOf({ metadata, spec }: Pick<Workload, 'metadata' | 'spec'>): {
+  readonly name: string;
+  readonly spec: Omit<WorkloadRevisionSpec, 'revision'>;
+} {
+  const { template, placement, priorityClassName } = spec;
+  const common = {
+    template,
+    ...(placement !== undefined && { placement }),
+    ...(priorityClassName !== undefined && { priorityClassName }),
+  };
+  const hash = createHash('sha256').update(canonical(common)).digest('hex').slice(0, hashDigits);
+  return { name: `${metadata.name}-${hash}`, spec: { workload: metadata.name, ...common } };
+}
+
+/** JSON that does not depend on the order in which fields were written. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

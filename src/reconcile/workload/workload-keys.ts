@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Gang } from '../../model/kinds/gang.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import type { BerthObject } from '../../model/object.js';
+import type { ObjectChange, Objects } from '../../model/ports.js';
+import { keyOfObject } from '../runtime/acting.js';
+
+type Member = Replica | WorkloadRevision | Gang;
+
+/** The key of the workload that a replica, revision or gang belongs to. */
+export const workloadKeyOf = ({ metadata, spec }: Member): string =>
+  keyOfObject(metadata.namespace, spec.workload);
+
+/** The workloads that a change concerns. */
+export function* workloadKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
+  const { type, kind, object, before } = change;
+  switch (kind) {
+    case 'Workload':
+      // Its status is what this controller writes: that wakes nobody.
+      if (type === 'MODIFIED' && !isWishChanged(object, before)) return;
+      yield keyOfObject(object.metadata.namespace, object.metadata.name);
+      return;
+    case 'Replica':
+    case 'WorkloadRevision':
+    case 'Gang':
+      yield workloadKeyOf(object as Member);
+      return;
+    case 'Node':
+      if (type === 'MODIFIED' && !isOfInterestToDaemons(object, before)) return;
+      for (const { metadata, spec } of objects.list<Workload>('Workload'))
+        if (spec.type === 'Daemon') yield keyOfObject(metadata.namespace, metadata.name);
+  }
+}
+
+function isWishChanged({ metadata }: BerthObject, before: BerthObject | undefined): boolean {
+  return (
+    before?.metadata.uid !== metadata.uid ||
+    before.metadata.generation !== metadata.generation ||
+    before.metadata.deletionTimestamp !== metadata.deletionTimestamp ||
+    !isDeepStrictEqual(before.metadata.finalizers, metadata.finalizers)
+  );
+}
+
+/** Nodes report all the time; where Daemons run depends only on what operators say of them. */
+function isOfInterestToDaemons(node: BerthObject, before: BerthObject | undefined): boolean {
+  return (
+    before === undefined ||
+    before.metadata.deletionTimestamp !== node.metadata.deletionTimestamp ||
+    !isDeepStrictEqual(before.spec, node.spec) ||
+    !isDeepStrictEqual(before.metadata.labels, node.metadata.labels)
+  );
+}

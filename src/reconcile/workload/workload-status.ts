@@ -1,0 +1,127 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { WorkloadStatus } from '../../model/kinds/workload.js';
+import { failuresAfter } from './failures.js';
+import { progressOf } from './progress.js';
+import { revisionOf } from './revision-of.js';
+import {
+  completionsOf,
+  hasBatchFailed,
+  hasEnded,
+  slotWishes,
+  stageOf,
+  type WishInput,
+} from './slot-wishes.js';
+
+type Condition = NonNullable<WorkloadStatus['conditions']>[number];
+type ConditionDraft = readonly [type: string, isSo: boolean, reason: string, message: string];
+
+/** The label that every replica carries with the name of its workload. */
+export const workloadLabel = 'berth.dev/workload';
+
+/** The status of a workload from what is there. Equal to the previous one, times included, if nothing changed. */
+export function workloadStatus(input: WishInput, now: string): WorkloadStatus {
+  const { workload, slots } = input;
+  const { spec, metadata, status: previous } = workload;
+  const isBatch = spec.type === 'Batch';
+  const replicas = [...slots.values()].flat();
+  const live = replicas.filter((replica) => !hasEnded(replica));
+  const at = (...stages: readonly string[]): number =>
+    live.filter((replica) => stages.includes(stageOf(replica))).length;
+
+  const wishes = metadata.deletionTimestamp === undefined ? [...slotWishes(input)] : [];
+  const wanted = wishes.flatMap(([slot, { kind }]) => {
+    const replica = slots.get(slot)?.[0];
+    const isMeant = replica !== undefined && (kind === 'Run' || kind === 'Wait' || !hasEnded(replica));
+    return isMeant ? [replica] : [];
+  });
+  const absent = wishes.filter(([slot, { kind }]) => !slots.has(slot) && (kind === 'Run' || kind === 'Wait'));
+  // A slot of a batch that waits for its next try has given its place to another meanwhile.
+  const mostAtOnce = isBatch ? (spec.replicas ?? 1) : Number.POSITIVE_INFINITY;
+  const desired = Math.min(mostAtOnce, wanted.length + absent.length);
+  const updateRevision = revisionOf(workload).name;
+  const updated = live.filter(({ spec: { revision } }) => revision === updateRevision).length;
+  const isUpdated = updated === live.length && absent.length === 0;
+  const progress = progressOf({
+    ...{ replicas, wanted, isBatch, now, previous: previous?.progress },
+    missing: { count: absent.length, reason: 'NotIncarnated' },
+    startDeadlineSeconds: spec.template.startDeadlineSeconds ?? 300,
+  });
+  const batch = isBatch ? batchStatus(input, now) : undefined;
+  const ready = at('Ready', 'Serving');
+  const unknown = at('Unknown');
+  const isComplete = isBatch
+    ? (batch?.succeeded ?? 0) >= completionsOf(spec)
+    : ready >= desired && live.length === desired && isUpdated;
+  const hasFailed = isBatch && hasBatchFailed(workload, slots);
+  const selector = `${workloadLabel}=${metadata.name}`;
+  const drafts: ConditionDraft[] = [
+    [
+      'Progressing',
+      !isComplete && !hasFailed,
+      hasFailed ? 'Failed' : isComplete ? 'Complete' : (progress.reason ?? 'InProgress'),
+      isComplete || hasFailed ? '' : `limited by ${progress.limitedBy ?? 'what is not known or ending'}`,
+    ],
+    isBatch
+      ? ['Complete', isComplete, isComplete ? 'AllSucceeded' : 'NotAllSucceeded', '']
+      : ['Available', ready >= desired, ready >= desired ? 'AllReady' : 'NotAllReady', ''],
+    [
+      'Failed',
+      hasFailed,
+      hasFailed ? 'BackoffLimitExceeded' : 'NotFailed',
+      hasFailed ? `a slot has failed more than ${spec.batch?.backoffLimit ?? 6} times after the first` : '',
+    ],
+    [
+      'Unknown',
+      unknown > 0,
+      unknown > 0 ? 'ReplicasUnknown' : 'AllKnown',
+      unknown > 0 ? `of ${unknown} replicas it is not known whether they run` : '',
+    ],
+  ];
+  const status: WorkloadStatus = {
+    ...previous,
+    ...{ observedGeneration: metadata.generation, desired, replicas: live.length, readyReplicas: ready },
+    ...{ servingReplicas: at('Serving'), updatedReplicas: updated, unknownReplicas: unknown, selector },
+    currentRevision: isUpdated ? updateRevision : (previous?.currentRevision ?? updateRevision),
+    updateRevision,
+    progress,
+    ...(batch !== undefined && { batch }),
+    conditions: withTimes(drafts, previous?.conditions ?? [], metadata.generation, now),
+  };
+  return isDeepStrictEqual(status, previous) && previous !== undefined ? previous : status;
+}
+
+/** Conditions of others stay; of ours, a time changes only when the answer does. */
+function withTimes(
+  drafts: readonly ConditionDraft[],
+  before: readonly Condition[],
+  observedGeneration: number,
+  now: string,
+): Condition[] {
+  const ours = new Set(drafts.map(([type]) => type));
+  const made = drafts.map(([type, isSo, reason, message]): Condition => {
+    const status = isSo ? 'True' : 'False';
+    const known = before.find((condition) => condition.type === type);
+    const lastTransitionTime = known?.status === status ? known.lastTransitionTime : now;
+    return { type, status, reason, message, lastTransitionTime, observedGeneration };
+  });
+  return [...made, ...before.filter(({ type }) => !ours.has(type))];
+}
+
+function batchStatus({ workload, slots }: WishInput, now: string): NonNullable<WorkloadStatus['batch']> {
+  const previous = workload.status?.batch;
+  const completions = completionsOf(workload.spec);
+  const currents: Replica[] = [];
+  for (const [slot, [current]] of slots)
+    if (current !== undefined && Number(slot) < completions) currents.push(current);
+  const succeeded = currents.filter((replica) => stageOf(replica) === 'Succeeded').length;
+  const failed = currents.reduce((sum, replica) => sum + failuresAfter(replica, 'Batch'), 0);
+  const isOver = succeeded >= completions || hasBatchFailed(workload, slots);
+  return {
+    ...previous,
+    succeeded,
+    failed,
+    ...(currents.length > 0 && { startedAt: previous?.startedAt ?? now }),
+    ...(isOver && { finishedAt: previous?.finishedAt ?? now }),
+  };
+}

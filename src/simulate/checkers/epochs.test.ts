@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import type { ReplicaStatus, ReplicaTransition } from '../../model/kinds/replica.js';
+import { leaseKey, nodeEpochKey } from '../../model/records.js';
+import { Epochs } from './epochs.js';
+import { HonestCell, replicaKey } from './honest-cell.fixture.js';
+
+function bound(): HonestCell {
+  const cell = new HonestCell([new Epochs()]).settled();
+  cell.incarnate('web');
+  cell.bind('web-0-1', 'n1');
+  return cell;
+}
+const put = (cell: HonestCell, key: string, patch: object | undefined): void => {
+  cell.transact('server-1', (draft) =>
+    draft.put(key, patch && { ...(draft.get(key) as object | undefined), ...patch }),
+  );
+};
+/** The next move as if it had been decided on another epoch, lease or nothing. */
+const claiming = (cell: HonestCell, patch: object): HonestCell =>
+  cell.altering((draft) =>
+    draft.change<{ status: ReplicaStatus }>(replicaKey('web-0-1'), ({ status }) => {
+      const transitions = status.transitions ?? [];
+      const last = { ...transitions.at(-1), ...patch } as ReplicaTransition;
+      return { status: { ...status, transitions: transitions.with(transitions.length - 1, last) } };
+    }),
+  );
+const second = { cell: 1, number: 2 };
+const serving = (cell: HonestCell): HonestCell => {
+  cell.move('web-0-1', 'Starting', 'agent:n1');
+  cell.move('web-0-1', 'Ready', 'agent:n1');
+  return cell;
+};
+
+describe('[S8] a write under an old epoch never commits', () => {
+  it('and nothing is said of writes under the current one, also after it grew', () => {
+    const cell = bound();
+    put(cell, nodeEpochKey('n1'), { epoch: second });
+    put(cell, leaseKey('endpoints-controller'), { epoch: second, holder: 'other' });
+    serving(cell).move('web-0-1', 'Serving', 'endpoints-controller');
+    put(cell, leaseKey('endpoints-controller'), { holder: '' });
+    expect([...cell.violations, ...cell.whole()]).toEqual([]);
+    expect(cell.checkers[0]?.checked).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [
+      'an old epoch of its lease',
+      { epoch: { cell: 1, number: 0 } },
+      'it acted under 1.0 of lease endpoints-controller',
+    ],
+    ['a lease that is not there', { evidence: { lease: 'endpoints-controller-9' } }, 'which is at none'],
+    [
+      'another’s lease',
+      { evidence: { lease: 'scheduler' } },
+      'under lease scheduler, not endpoints-controller',
+    ],
+    ['no lease', { evidence: {} }, 'it names epoch 1.1 of lease none'],
+    ['no epoch', { epoch: undefined }, 'it names epoch none of lease endpoints-controller'],
+  ])('a controller that acts under %s is noticed', (_, patch, what) => {
+    const cell = serving(bound());
+    claiming(cell, patch).move('web-0-1', 'Serving', 'endpoints-controller');
+    expect(cell.messages.join()).toContain(what);
+  });
+
+  it.each([
+    ['an old epoch', { epoch: second }, {}, 'it acted under 1.1, node n1 is at 1.2'],
+    ['a closed epoch', { state: 'Closed' }, {}, 'epoch 1.1 of node n1 is closed'],
+    ['no epoch', {}, { epoch: undefined }, 'it names no epoch'],
+  ])('an agent that reports under %s is noticed', (_, record, patch, what) => {
+    const cell = bound();
+    put(cell, nodeEpochKey('n1'), record);
+    claiming(cell, { epoch: { cell: 1, number: 1 }, ...patch }).move('web-0-1', 'Starting', 'agent:n1');
+    expect(cell.messages.join()).toContain(what);
+  });
+
+  it('an epoch that the same transaction changes afterwards does not matter', () => {
+    const cell = bound();
+    cell.altering((draft) => draft.change<object>(nodeEpochKey('n1'), (old) => ({ ...old, epoch: second })));
+    cell.move('web-0-1', 'Starting', 'agent:n1');
+    expect(cell.violations).toEqual([]);
+  });
+});
+
+describe('[S8] epochs only grow', () => {
+  it.each([
+    ['lease', leaseKey('drain')],
+    ['node', nodeEpochKey('n1')],
+  ])('the epoch of a %s that shrinks is noticed, and found again from scratch', (_, key) => {
+    const cell = bound();
+    put(cell, key, { epoch: second });
+    put(cell, key, { epoch: { cell: 1, number: 1 } });
+    expect(cell.messages).toEqual([`${key} went from epoch 1.2 back to 1.1`]);
+    expect(cell.whole()).toHaveLength(1);
+  });
+
+  it('a lease that changes hands under one epoch is noticed', () => {
+    const cell = bound();
+    put(cell, leaseKey('drain'), { holder: 'thief' });
+    expect(cell.messages).toEqual(['/l/drain went from drain-1 to thief under one epoch, 1.1']);
+  });
+
+  it('a lease that is deleted and made again under its old epoch is noticed', () => {
+    const cell = bound();
+    const lease = cell.get(leaseKey('drain')) as object;
+    put(cell, leaseKey('drain'), undefined);
+    put(cell, leaseKey('drain'), lease);
+    expect(cell.messages).toEqual(['/l/drain was made again under its old epoch 1.1']);
+  });
+
+  it('an epoch that is closed and open again is noticed', () => {
+    const cell = bound();
+    put(cell, nodeEpochKey('n1'), { state: 'Closed' });
+    put(cell, nodeEpochKey('n1'), { state: 'Open' });
+    expect(cell.messages).toEqual(['/e/n1: epoch 1.1 was closed and is open again']);
+  });
+});

@@ -1,0 +1,124 @@
+import {
+  type Epoch,
+  isOlderEpoch,
+  type LeaseRecord,
+  type NodeEpoch,
+  sameEpoch,
+  shownEpoch,
+} from '../../model/records.js';
+import type { ReplicaTransition } from '../../model/kinds/replica.js';
+import { stateBefore } from './before-state.js';
+import { CellView } from './cell-view.js';
+import type { CellState, Commit, CommittedChange, SafetyChecker, Violation } from './checker.js';
+import { actorOf, appendedTransitions, replicaChanges } from './transitions.js';
+
+/**
+ * The lease under which each actor moves replicas: its own, or one of several that are named after it
+ * (scheduler-eu). A person acts under none, an agent under its node's epoch.
+ */
+const leaseOfActor: Readonly<Record<string, string>> = {
+  scheduler: 'scheduler',
+  preemption: 'scheduler',
+  'workload-controller': 'workload-controller',
+  'endpoints-controller': 'endpoints-controller',
+  'repair-controller': 'repair-controller',
+  rollout: 'rollout',
+  drain: 'drain',
+  collector: 'collector',
+};
+
+/** [S8] Whatever moved a replica did so under the current epoch of its lease or node; epochs only grow. */
+export class Epochs implements SafetyChecker {
+  readonly rule = 'S8';
+  checked = 0;
+  /** The newest epoch seen under each key; a key that was deleted must not start again below it. */
+  readonly #newest = new Map<string, Epoch>();
+
+  onCommit(commit: Commit, state: CellState): readonly Violation[] {
+    const before = new CellView(stateBefore(commit, state));
+    const after = new CellView(state);
+    const moves = replicaChanges(commit).flatMap((change) =>
+      (appendedTransitions(change) ?? []).flatMap((transition) => {
+        this.checked += 1;
+        const wrong = wrongEpoch(after, transition);
+        // Another operation of the same transaction may have changed the epoch after this one.
+        return wrong === undefined || wrongEpoch(before, transition) === undefined
+          ? []
+          : [`${change.key} to ${transition.to} by ${transition.actor}: ${wrong}`];
+      }),
+    );
+    const epochs = commit.changes.flatMap((change) => this.#shrunk(change));
+    return [...moves, ...epochs].map((message) => this.#violation(state, message));
+  }
+
+  whole(state: CellState): readonly Violation[] {
+    const violations: Violation[] = [];
+    for (const prefix of ['/l/', '/e/'])
+      for (const [key, value] of state.under(prefix)) {
+        const { epoch } = value as LeaseRecord | NodeEpoch;
+        const newest = this.#newest.get(key);
+        if (newest !== undefined && isOlderEpoch(epoch, newest))
+          violations.push(
+            this.#violation(state, `${key} is at ${shownEpoch(epoch)} and was at ${shownEpoch(newest)}`),
+          );
+      }
+    return violations;
+  }
+
+  #violation(state: CellState, message: string): Violation {
+    return { rule: this.rule, revision: state.revision, message };
+  }
+
+  #shrunk({ key, before, after }: CommittedChange): readonly string[] {
+    if (after === undefined || !(key.startsWith('/l/') || key.startsWith('/e/'))) return [];
+    this.checked += 1;
+    const { epoch } = after as LeaseRecord | NodeEpoch;
+    const newest = this.#newest.get(key);
+    if (newest !== undefined && isOlderEpoch(epoch, newest))
+      return [`${key} went from epoch ${shownEpoch(newest)} back to ${shownEpoch(epoch)}`];
+    this.#newest.set(key, epoch);
+    if (newest === undefined || !sameEpoch(epoch, newest)) return [];
+    if (before === undefined) return [`${key} was made again under its old epoch ${shownEpoch(epoch)}`];
+    return key.startsWith('/l/')
+      ? sameHolder(key, before as LeaseRecord, after as LeaseRecord)
+      : sameState(key, before as NodeEpoch, after as NodeEpoch);
+  }
+}
+
+function sameHolder(key: string, before: LeaseRecord, after: LeaseRecord): readonly string[] {
+  // A lease that is given up has no holder; its epoch grows when the next one takes it.
+  return after.holder === '' || after.holder === before.holder
+    ? []
+    : [`${key} went from ${before.holder} to ${after.holder} under one epoch, ${shownEpoch(after.epoch)}`];
+}
+
+function sameState(key: string, before: NodeEpoch, after: NodeEpoch): readonly string[] {
+  return before.state === 'Closed' && after.state === 'Open'
+    ? [`${key}: epoch ${shownEpoch(after.epoch)} was closed and is open again`]
+    : [];
+}
+
+/** What is wrong with the epoch a transition was made under, on the leases and epochs of a cell. */
+function wrongEpoch(cell: CellView, transition: ReplicaTransition): string | undefined {
+  const { kind, name } = actorOf(transition);
+  const { epoch, evidence } = transition;
+  if (kind === 'agent') {
+    const current = cell.nodeEpoch(name);
+    if (epoch === undefined) return 'it names no epoch';
+    if (current === undefined || !sameEpoch(current.epoch, epoch))
+      return `it acted under ${shownEpoch(epoch)}, node ${name} is at ${current ? shownEpoch(current.epoch) : 'none'}`;
+    return current.state === 'Open' ? undefined : `epoch ${shownEpoch(epoch)} of node ${name} is closed`;
+  }
+  const leaseName = evidence?.['lease'];
+  const expected = leaseOfActor[kind];
+  if (epoch === undefined || leaseName === undefined)
+    return expected === undefined && epoch === undefined && leaseName === undefined
+      ? undefined
+      : `it names epoch ${epoch ? shownEpoch(epoch) : 'none'} of lease ${leaseName ?? 'none'}`;
+  if (expected !== undefined && leaseName !== expected && !leaseName.startsWith(`${expected}-`))
+    return `it acted under lease ${leaseName}, not ${expected}`;
+  const current = cell.lease(leaseName);
+  return current !== undefined && sameEpoch(current.epoch, epoch)
+    ? undefined
+    : `it acted under ${shownEpoch(epoch)} of lease ${leaseName}, which is at ${current ? shownEpoch(current.epoch) : 'none'}`;
+}

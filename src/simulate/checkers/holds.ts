@@ -1,0 +1,108 @@
+import { addAmounts, amountOf, sameAmount } from '../../model/amount.js';
+import type { Gang } from '../../model/kinds/gang.js';
+import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
+import { objectKey } from '../../model/records.js';
+import { isTerminal } from '../../model/stages.js';
+import { type CellView, placeOf } from './cell-view.js';
+import type { Commit } from './checker.js';
+
+type State = ReservationStatus['state'];
+
+/**
+ * Whether a commit made a hold that was not there before: also in place of one of the same name that is over, since
+ * a hold is named after its owner and intent.
+ */
+export function isNewHold(commit: Commit, tenant: string, name: string): boolean {
+  const key = objectKey('Reservation', tenant, name);
+  const uidIn = (value: unknown): string | undefined => (value as Reservation | undefined)?.metadata.uid;
+  return commit.changes.some((change) => change.key === key && uidIn(change.before) !== uidIn(change.after));
+}
+
+const statusIn = (value: unknown): ReservationStatus | undefined =>
+  (value as Pick<Reservation, 'status'> | undefined)?.status;
+
+/** What a commit did to holds and to the gangs that count them, against S7. */
+export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
+  const gangs = new Map<string, readonly [tenant: string, name: string]>();
+  const messages: string[] = [];
+  for (const { key, before, after } of commit.changes) {
+    const place = placeOf(key);
+    if (place?.part !== 's') continue;
+    const { kind, tenant, name } = place;
+    if (kind === 'Reservation') {
+      const [was, is] = [statusIn(before), statusIn(after)];
+      messages.push(
+        ...wrongState(key, was?.state, is?.state, isNewHold(commit, tenant, name)),
+        ...wrongParts(key, is),
+      );
+      const owner = cell.object('Reservation', tenant, name)?.spec.owner.name ?? '';
+      const gang = cell.object('Replica', tenant, owner)?.spec.gang;
+      if (gang !== undefined) gangs.set(`${tenant}/${gang}`, [tenant, gang]);
+    }
+    if (kind !== 'Gang') continue;
+    gangs.set(`${tenant}/${name}`, [tenant, name]);
+    const wasCommitted = (before as Pick<Gang, 'status'> | undefined)?.status?.state === 'Committed';
+    if (!wasCommitted) messages.push(...committedTooEarly(cell, tenant, name));
+  }
+  return [...messages, ...[...gangs.values()].flatMap(([tenant, name]) => wrongCount(cell, tenant, name))];
+}
+
+/** Every gang that reserves, from scratch. */
+export function wrongGangs(cell: CellView): readonly string[] {
+  return [...cell.objects('Gang')].flatMap(({ metadata }) =>
+    wrongCount(cell, metadata.namespace ?? '', metadata.name),
+  );
+}
+
+function wrongState(
+  key: string,
+  was: State | undefined,
+  is: State | undefined,
+  isNew: boolean,
+): readonly string[] {
+  if (was === 'Held' && (is === undefined || isNew)) return [`${key} was deleted while it was Held`];
+  if (is === undefined) return [];
+  if (was === undefined || isNew) return is === 'Held' ? [] : [`${key} began as ${is}, not Held`];
+  return was === 'Held' || was === is ? [] : [`${key} was ${was}, for good, and is now ${is}`];
+}
+
+/** What a preempting hold has now and what it awaits are together what it is charged with. */
+function wrongParts(key: string, status: ReservationStatus | undefined): readonly string[] {
+  const { awaits = [], now = {}, charge, state } = status ?? {};
+  if (state !== 'Held' || awaits.length === 0 || charge === undefined) return [];
+  let sum = amountOf(now);
+  for (const { amounts } of awaits) sum = addAmounts(sum, amountOf(amounts));
+  return sameAmount(sum, amountOf(charge.amounts))
+    ? []
+    : [`${key}: what it has now and what it awaits are not what it is charged with`];
+}
+
+/** How many members of a gang hold capacity, and how many are bound. */
+function membersOf(cell: CellView, tenant: string, gang: string): { held: number; bound: number } {
+  const members = { held: 0, bound: 0 };
+  for (const { spec, status } of cell.objects('Reservation', tenant))
+    if (status?.state === 'Held' && cell.object('Replica', tenant, spec.owner.name)?.spec.gang === gang)
+      members.held += 1;
+  for (const { spec, status } of cell.objects('Replica', tenant))
+    if (spec.gang === gang && status?.binding !== undefined && !isTerminal(status.stage)) members.bound += 1;
+  return members;
+}
+
+/** A gang counts the holds of its members while it reserves. */
+function wrongCount(cell: CellView, tenant: string, name: string): readonly string[] {
+  const status = cell.object('Gang', tenant, name)?.status;
+  if (status?.state !== 'Reserving') return [];
+  const { holds = 0 } = status;
+  const { held } = membersOf(cell, tenant, name);
+  return holds === held ? [] : [`/s/Gang/${tenant}/${name} counts ${holds} holds; its members have ${held}`];
+}
+
+/** A gang is committed only once enough members have a place. */
+function committedTooEarly(cell: CellView, tenant: string, name: string): readonly string[] {
+  const gang = cell.object('Gang', tenant, name);
+  if (gang?.status?.state !== 'Committed') return [];
+  const { held, bound } = membersOf(cell, tenant, name);
+  return held + bound >= gang.spec.minAvailable
+    ? []
+    : [`/s/Gang/${tenant}/${name} was committed with ${held + bound} places of ${gang.spec.minAvailable}`];
+}

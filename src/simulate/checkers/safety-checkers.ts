@@ -1,0 +1,32 @@
+import { Accounts } from './accounts.js';
+import type { SafetyChecker } from './checker.js';
+import { Epochs } from './epochs.js';
+import { ExclusiveOwners } from './exclusive-owners.js';
+import { NodeCapacity } from './node-capacity.js';
+import { OwnedWrites, type WriterRule } from './owned-writes.js';
+import { PlacementRules } from './placement-rules.js';
+import { ReservedCapacity } from './reserved-capacity.js';
+import { SingleBinding } from './single-binding.js';
+import { Slots } from './slots.js';
+import { TenantGrants } from './tenant-grants.js';
+
+/** The checkers of one run; the world tells executions to `bindings`. S11 is a WatchWitness per watched prefix. */
+export function safetyCheckers(writers?: readonly WriterRule[]): {
+  readonly bindings: SingleBinding;
+  readonly all: readonly SafetyChecker[];
+} {
+  const bindings = new SingleBinding();
+  const all = [
+    new ExclusiveOwners(),
+    new NodeCapacity(),
+    new TenantGrants(),
+    new PlacementRules(),
+    bindings,
+    new OwnedWrites(writers),
+    new Accounts(),
+    new Epochs(),
+    new ReservedCapacity(),
+    new Slots(),
+  ];
+  return { bindings, all };
+}

@@ -1,0 +1,31 @@
+import type { FaultKind } from './world/fault-plan.js';
+import type { World } from './world/world.js';
+import type { LivenessRule, SafetyRule, Violation } from './checkers/checker.js';
+
+/** A worked case: who is there, what happens, and what must be true besides the rules. */
+export interface Scenario {
+  readonly name: string;
+  readonly about: string;
+  /** How long faults go on, and how long the cell then has to settle. */
+  readonly chaosMs: number;
+  readonly settleMs: number;
+  /** Sets the world up. Returns what is to be asserted at the end: a message for each thing that is not so. */
+  readonly begin: (world: World) => () => readonly string[];
+  /** Rules and faults that must have occurred over all seeds of a run; a check that never had anything to check fails. */
+  readonly mustCheck: readonly (SafetyRule | LivenessRule)[];
+  readonly mustOccur: readonly FaultKind[];
+}
+
+export interface SeedResult {
+  readonly scenario: string;
+  readonly seed: number;
+  readonly virtualMs: number;
+  readonly transactions: number;
+  readonly commits: number;
+  readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  readonly checked: Readonly<Partial<Record<SafetyRule | LivenessRule, number>>>;
+  readonly violations: readonly (
+    | Violation
+    | { readonly rule: 'scenario' | 'crash'; readonly revision: number; readonly message: string }
+  )[];
+}

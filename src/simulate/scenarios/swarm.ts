@@ -1,0 +1,58 @@
+import { ScriptedAgent } from '../world/agent.js';
+import { Meddler } from '../world/meddler.js';
+import { nodeShapes, wishes } from '../world/platform.js';
+import { ScriptedPlacer } from '../world/placer.js';
+import { startServer } from '../world/start-server.js';
+import { startUser } from '../world/user.js';
+import type { Scenario } from '../scenario.js';
+import { callFaults, eventFaults } from '../world/fault-plan.js';
+
+/** Everybody at once, everything going wrong: what no scenario was written for. */
+export const swarm: Scenario = {
+  name: 'swarm',
+  about:
+    'two servers, two schedulers, careless agents, a meddler and a restless user, with every fault there is',
+  chaosMs: 60_000,
+  settleMs: 180_000,
+  begin: (world) => {
+    const servers = [startServer(world, 'server-0'), startServer(world, 'server-1')];
+    for (const shape of nodeShapes)
+      new ScriptedAgent(world, servers, shape, { isCareless: true, exits: 0.01 });
+    new ScriptedPlacer(world, servers, {
+      name: 'placer-a',
+      lease: 'scheduler-a',
+      carelessness: 0.3,
+      reserves: true,
+    });
+    new ScriptedPlacer(world, servers, {
+      name: 'placer-b',
+      lease: 'scheduler-b',
+      carelessness: 0.3,
+      reserves: true,
+    });
+    new Meddler(world, servers, { everyMs: 400 });
+    startUser(world, wishes, true);
+    return () => [];
+  },
+  mustCheck: [
+    'S1',
+    'S2',
+    'S3',
+    'S4',
+    'S5',
+    'S6',
+    'S7',
+    'S8',
+    'S9',
+    'S11',
+    'S12',
+    'L1',
+    'L2',
+    'L4',
+    'L6',
+    'L7',
+    'L8',
+    'L9',
+  ],
+  mustOccur: [...callFaults, ...eventFaults],
+};

@@ -1,0 +1,263 @@
+import { msBetween } from '../../env/instant.js';
+import { fenceContract } from '../../model/fence-contract.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Authority, Register, Report } from '../../model/ports.js';
+import type { Epoch } from '../../model/records.js';
+import { nodeLeaseName } from '../../model/records.js';
+import type { Stage } from '../../model/stages.js';
+import type { Life, SimProcess } from './sim-process.js';
+import type { World } from './world.js';
+
+/** What runs on a simulated machine. It outlives the agent, as real work does. */
+interface Running {
+  readonly replica: Replica;
+  readonly isFenced: boolean;
+  stage: 'Starting' | 'Ready';
+}
+
+export interface NodeShape extends Pick<Register, 'region' | 'zone' | 'labels' | 'devices' | 'allocatable'> {
+  readonly name: string;
+}
+
+const lookMs = 400;
+const renewMs = 5_000;
+
+/**
+ * An agent as a script: registers, renews, starts and stops what it is told, and reports. Careless on purpose: it
+ * says things twice, late, under epochs that are over, about replicas of others. What it really runs is honest, and
+ * is told to the world.
+ */
+export class ScriptedAgent {
+  readonly process: SimProcess;
+  readonly #running = new Map<string, Running>();
+  // Until when an acknowledged renewal permits AtMostOne work, on the machine's boot clock; kept by the supervisor.
+  #permittedUntilMs = 0;
+  #epochs: Epoch[] = [];
+  #registrations = 0;
+
+  constructor(
+    private readonly world: World,
+    private readonly servers: readonly SimProcess[],
+    private readonly shape: NodeShape,
+    private readonly options: { readonly isCareless: boolean; readonly exits: number },
+  ) {
+    this.process = world.process(`agent-${shape.name}`, (life) => this.#main(life));
+    this.#supervise();
+  }
+
+  async #main(life: Life): Promise<void> {
+    const authority = this.world.remoteAuthority(life, this.servers);
+    const { env } = life;
+    let epoch = await this.#register(life, authority);
+    let renewedAt = env.clock.monotonic();
+    let isRenewing = false;
+    for (;;) {
+      await env.sleep(lookMs / 2 + env.random.integer(lookMs));
+      if (!isRenewing && msBetween(renewedAt, env.clock.monotonic()) >= renewMs) {
+        isRenewing = true;
+        renewedAt = env.clock.monotonic();
+        const sentMs = this.world.time.nowMs;
+        const holder = this.shape.name;
+        const outcome = await authority
+          .renew({ name: nodeLeaseName(holder), holder, epoch })
+          .catch(() => undefined);
+        if (outcome?.kind === 'Committed')
+          this.#permittedUntilMs = sentMs + fenceContract.permitSeconds * 1_000;
+        if (outcome?.kind === 'Rejected') epoch = await this.#register(life, authority);
+        isRenewing = false;
+      }
+      const bindings = await this.world.ask(life, this.servers, ({ cache }) =>
+        [...cache.list('Replica')]
+          .map(({ object }) => object as Replica)
+          .filter(({ status }) => status?.binding?.node === this.shape.name),
+      );
+      for (const replica of bindings ?? []) await this.#look(life, authority, epoch, replica);
+      if (this.options.isCareless && env.random.chance(0.1)) await this.#beCareless(life, authority);
+    }
+  }
+
+  async #register(life: Life, authority: Authority): Promise<Epoch> {
+    this.#registrations += 1;
+    const operation = `register/${this.shape.name}/${this.#registrations}`;
+    const { name, ...offer } = this.shape;
+    for (;;) {
+      const sentMs = this.world.time.nowMs;
+      const outcome = await authority
+        .register({
+          ...offer,
+          node: name,
+          capacity: offer.allocatable,
+          agent: {},
+          leaseSeconds: 40,
+          operation,
+        })
+        .catch(() => undefined);
+      if (outcome?.kind === 'Committed' || outcome?.kind === 'AlreadyCommitted') {
+        this.#permittedUntilMs = sentMs + fenceContract.permitSeconds * 1_000;
+        this.#epochs.push(outcome.result.epoch);
+        return outcome.result.epoch;
+      }
+      await life.env.sleep(500 + life.env.random.integer(1_000));
+    }
+  }
+
+  /** Brings one replica a step nearer to where it should be, and says where it is. */
+  async #look(life: Life, authority: Authority, epoch: Epoch, replica: Replica): Promise<void> {
+    const { env } = life;
+    const { uid } = replica.metadata;
+    const running = this.#running.get(uid);
+    switch (replica.status?.stage) {
+      case 'Bound':
+      case 'Starting':
+        if (running === undefined) {
+          if (!this.#start(replica)) return;
+          await this.#report(life, authority, epoch, replica, 'Starting', 'Started');
+        } else if (replica.status.stage === 'Bound')
+          await this.#report(life, authority, epoch, replica, 'Starting', 'Started');
+        else if (env.random.chance(0.5)) {
+          running.stage = 'Ready';
+          await this.#report(life, authority, epoch, replica, 'Ready', 'ProbePassed');
+        }
+        return;
+      case 'Ready':
+      case 'Serving':
+        if (
+          running === undefined ||
+          (!this.world.faults.isStopped && env.random.chance(this.options.exits))
+        ) {
+          this.#stop(uid);
+          const ended = env.random.chance(0.5) ? 'Succeeded' : 'Failed';
+          await this.#report(life, authority, epoch, replica, ended, 'Exited', 1);
+        }
+        return;
+      case 'Releasing':
+        this.#stop(uid);
+        await this.#report(life, authority, epoch, replica, 'Released', 'Stopped');
+        return;
+      case 'Unknown':
+        if (running === undefined)
+          await this.#report(life, authority, epoch, replica, 'Failed', 'NotRunning', 1);
+        else await this.#report(life, authority, epoch, replica, running.stage, 'StillThere');
+        return;
+      default:
+        // It has ended, whatever runs here.
+        this.#stop(uid);
+    }
+  }
+
+  #start(replica: Replica): boolean {
+    const { uid } = replica.metadata;
+    const isFenced = this.#isAtMostOne(replica);
+    // Nothing of the kind starts when the permit is nearly over.
+    const graceMs = fenceContract.graceSeconds * 1_000;
+    if (isFenced && this.world.time.nowMs > this.#permittedUntilMs - graceMs) return false;
+    this.#running.set(uid, { replica, isFenced, stage: 'Starting' });
+    this.#note(replica, true);
+    return true;
+  }
+
+  #stop(uid: string): void {
+    const running = this.#running.get(uid);
+    if (running === undefined) return;
+    this.#running.delete(uid);
+    this.#note(running.replica, false);
+  }
+
+  #isAtMostOne(replica: Replica): boolean {
+    const revision = this.world.history.get(
+      `/o/WorkloadRevision/${replica.metadata.namespace}/${replica.spec.revision}`,
+    );
+    return (
+      (revision as { spec: { template: { execution?: string } } } | undefined)?.spec.template.execution ===
+      'AtMostOne'
+    );
+  }
+
+  #note({ metadata, spec }: Replica, running: boolean): void {
+    this.world.noteExecution({
+      tenant: metadata.namespace ?? '',
+      workload: spec.workload,
+      slot: spec.slot,
+      uid: metadata.uid,
+      running,
+      atMs: this.world.time.nowMs,
+    });
+  }
+
+  async #report(
+    life: Life,
+    authority: Authority,
+    epoch: Epoch,
+    replica: Replica,
+    stage: Stage,
+    reason: string,
+    exitCode?: number,
+  ): Promise<void> {
+    const report: Report = {
+      node: this.shape.name,
+      nodeEpoch: epoch,
+      replica: {
+        tenant: replica.metadata.namespace ?? '',
+        name: replica.metadata.name,
+        uid: replica.metadata.uid,
+      },
+      fence: replica.status?.binding?.fence ?? '',
+      ...{ stage, reason },
+      operation: `report/${replica.metadata.uid}/${stage}/${replica.status?.transitions?.at(-1)?.operation ?? ''}`,
+      ...(exitCode !== undefined && { exitCode }),
+    };
+    const times = this.options.isCareless && life.env.random.chance(0.1) ? 2 : 1;
+    for (let time = 0; time < times; time++) await authority.report(report).catch(() => undefined);
+  }
+
+  /** Says what it has no right to say: the authority must not listen. */
+  async #beCareless(life: Life, authority: Authority): Promise<void> {
+    const { random } = life.env;
+    const all = await this.world.ask(life, this.servers, ({ cache }) =>
+      [...cache.list('Replica')].map(({ object }) => object as Replica),
+    );
+    const replica = all === undefined || all.length === 0 ? undefined : random.pick(all);
+    const epoch = this.#epochs.length === 0 ? undefined : random.pick(this.#epochs);
+    if (replica?.status?.binding === undefined || epoch === undefined) return;
+    const stages: readonly Stage[] = [
+      'Starting',
+      'Ready',
+      'Serving',
+      'Succeeded',
+      'Failed',
+      'Released',
+      'Queued',
+      'Unknown',
+    ];
+    const isOwn = replica.status.binding.node === this.shape.name;
+    // Of its own under its present epoch only lies that the graph or the fence must catch: the rest would be true.
+    const isCurrent = epoch === this.#epochs.at(-1);
+    const fence = isOwn && isCurrent ? `${replica.status.binding.fence}0` : replica.status.binding.fence;
+    await authority
+      .report({
+        node: this.shape.name,
+        nodeEpoch: epoch,
+        replica: {
+          tenant: replica.metadata.namespace ?? '',
+          name: replica.metadata.name,
+          uid: replica.metadata.uid,
+        },
+        fence,
+        stage: random.pick(stages),
+        reason: 'Careless',
+        operation: `careless/${life.env.uuid()}`,
+      })
+      .catch(() => undefined);
+  }
+
+  /** [S5] The supervisor kills AtMostOne work in time when no renewal permits it any more. It survives its agent. */
+  #supervise(): void {
+    const look = (): void => {
+      const killMs = fenceContract.killMarginSeconds * 1_000;
+      if (this.world.time.nowMs >= this.#permittedUntilMs - killMs)
+        for (const [uid, { isFenced }] of this.#running) if (isFenced) this.#stop(uid);
+      this.world.wire.after(500, look);
+    };
+    this.world.wire.after(500, look);
+  }
+}

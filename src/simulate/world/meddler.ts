@@ -1,0 +1,396 @@
+import { fenceContract } from '../../model/fence-contract.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Reservation } from '../../model/kinds/reservation.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import type { Actor, Authority, ReplicaRef } from '../../model/ports.js';
+import {
+  type Epoch,
+  leaseKey,
+  type LeaseRecord,
+  nodeLeaseName,
+  slotKey,
+  type SlotRecord,
+} from '../../model/records.js';
+import { stages, type Stage } from '../../model/stages.js';
+import type { Life, SimProcess } from './sim-process.js';
+import type { Reach } from './server.js';
+import type { World } from './world.js';
+
+type ActorKind = Actor['kind'];
+
+/** The actors it plays under leases of its own. */
+const played = ['detector', 'repair-controller', 'drain', 'rollout', 'endpoints-controller'] as const;
+/** Those it only pretends to be, under whatever epoch it has seen of them, also long after. */
+const pretended = ['scheduler', 'workload-controller', 'collector', 'grant-controller'] as const;
+
+/**
+ * Plays the controllers that are not there yet, and one that has lost its mind: right and wrong operations in any
+ * order, under epochs that are over, on replicas that have gone on, on nodes that are not theirs. The one thing it
+ * never lies about is time: that a fence has expired it says only when it has.
+ */
+export class Meddler {
+  readonly process: SimProcess;
+  readonly #seenLeases = new Map<string, { readonly version: number; readonly sinceMs: number }>();
+
+  constructor(
+    private readonly world: World,
+    private readonly servers: readonly SimProcess[],
+    private readonly pace: { readonly everyMs: number },
+  ) {
+    this.process = world.process('meddler', (life) => this.#main(life));
+  }
+
+  async #main(life: Life): Promise<void> {
+    const reach = await this.world.reach(life);
+    const authority = this.world.remoteAuthority(life, this.servers);
+    const own = new Map<ActorKind, Actor>();
+    const past: Actor[] = [];
+    for (let turn = 0; ; turn++) {
+      await life.env.sleep(this.pace.everyMs / 2 + life.env.random.integer(this.pace.everyMs));
+      this.#watchLeases(reach);
+      for (const kind of played) {
+        const actor = own.get(kind);
+        if (actor !== undefined && (this.world.faults.isStopped || !life.env.random.chance(0.01))) continue;
+        const taken = await this.#take(life, authority, reach, kind);
+        if (taken === undefined) continue;
+        if (actor !== undefined) past.push(actor);
+        own.set(kind, taken);
+      }
+      const act = this.world.faults.isStopped
+        ? this.#helpOut(reach, authority, own)
+        : this.#meddle(life, reach, authority, own, past);
+      await act.catch(() => undefined);
+      if (this.world.faults.isStopped) await life.env.sleep(1_000);
+    }
+  }
+
+  async #take(
+    life: Life,
+    authority: Authority,
+    { objects }: Reach,
+    kind: (typeof played)[number],
+  ): Promise<Actor | undefined> {
+    const seen = objects.get('Lease', undefined, kind);
+    const outcome = await authority
+      .takeLease({
+        ...{
+          name: kind,
+          holder: 'meddler',
+          durationSeconds: 15,
+          operation: `take/${kind}/${life.env.uuid()}`,
+        },
+        ...(seen !== undefined && { unchangedSince: Number(seen.metadata.resourceVersion) }),
+      })
+      .catch(() => undefined);
+    if (outcome?.kind !== 'Committed') return undefined;
+    return { kind, name: 'meddler', lease: { name: kind, epoch: outcome.result.epoch } };
+  }
+
+  /** Since when each node's lease has stood as it is, by the clock of the world. */
+  #watchLeases({ cache }: Reach): void {
+    for (const { object } of cache.list('Lease')) {
+      const version = Number(object.metadata.resourceVersion);
+      if (this.#seenLeases.get(object.metadata.name)?.version !== version)
+        this.#seenLeases.set(object.metadata.name, { version, sinceMs: this.world.time.nowMs });
+    }
+  }
+
+  /** When faults have stopped: what the missing controllers would do, so that the cell can settle. */
+  async #helpOut(
+    { objects }: Reach,
+    authority: Authority,
+    own: ReadonlyMap<ActorKind, Actor>,
+  ): Promise<void> {
+    const detector = own.get('detector');
+    for (const node of objects.list<Node>('Node')) {
+      const epoch = node.status?.epoch;
+      if (detector === undefined || epoch === undefined || node.status?.reachability === 'Fresh') continue;
+      await authority.gate({
+        actor: detector,
+        node: node.metadata.name,
+        nodeEpoch: epoch,
+        reachability: 'Fresh',
+        reason: 'Heard',
+        operation: `gate/${node.metadata.name}`,
+      });
+    }
+    const endpoints = own.get('endpoints-controller');
+    for (const replica of objects.list<Replica>('Replica'))
+      if (replica.status?.stage === 'Ready' && endpoints !== undefined)
+        await this.#move(authority, endpoints, replica, 'Serving', 'calm');
+  }
+
+  async #meddle(
+    life: Life,
+    reach: Reach,
+    authority: Authority,
+    own: ReadonlyMap<ActorKind, Actor>,
+    past: readonly Actor[],
+  ): Promise<void> {
+    const { random } = life.env;
+    const replicas = [...reach.objects.list<Replica>('Replica')];
+    const nodes = [...reach.objects.list<Node>('Node')];
+    if (replicas.length === 0 || nodes.length === 0) return;
+    const replica = random.pick(replicas);
+    const node = random.pick(nodes);
+    const id = life.env.uuid();
+    const anyActor = (): Actor => this.#anyActor(life, reach, own, past);
+    const actorOf = (kind: ActorKind): Actor => own.get(kind) ?? { kind, name: 'meddler' };
+    const ref = refOf(replica);
+    switch (random.integer(16)) {
+      case 0: {
+        const reachability = random.pick(['Fresh', 'Suspect', 'Lost'] as const);
+        const actor = random.chance(0.8) ? actorOf('detector') : anyActor();
+        await authority.gate({
+          actor,
+          node: node.metadata.name,
+          nodeEpoch: node.status?.epoch ?? none,
+          reachability,
+          reason: 'Guessed',
+          operation: id,
+        });
+        return;
+      }
+      case 1:
+      case 2: {
+        const kind = random.pick(['drain', 'rollout', 'user'] as const);
+        await authority.evict({
+          actor: random.chance(0.8) ? actorOf(kind) : anyActor(),
+          replica: ref,
+          reason: 'Meddling',
+          operation: id,
+        });
+        return;
+      }
+      case 3:
+      case 4:
+        await this.#move(
+          authority,
+          random.chance(0.8) ? actorOf('repair-controller') : anyActor(),
+          replica,
+          'Unknown',
+          id,
+        );
+        return;
+      case 5:
+        await this.#move(
+          authority,
+          actorOf('endpoints-controller'),
+          replica,
+          replica.status?.stage === 'Ready' ? 'Serving' : 'Ready',
+          id,
+        );
+        return;
+      case 6:
+        // Any edge, by anybody.
+        await authority.move({
+          actor: anyActor(),
+          replica: ref,
+          from: random.chance(0.7) ? (replica.status?.stage ?? 'Queued') : random.pick(stages),
+          to: random.pick(stages),
+          reason: 'Meddling',
+          operation: id,
+        });
+        return;
+      case 7:
+        await this.#release(
+          life,
+          authority,
+          reach,
+          random.chance(0.7) ? actorOf('repair-controller') : anyActor(),
+          replica,
+          id,
+        );
+        return;
+      case 8:
+      case 9:
+        await this.#incarnate(life, authority, reach, replica, id);
+        return;
+      case 10:
+        await authority.forget({
+          actor: anyActor(),
+          replica: ref,
+          dropSlot: random.chance(0.5),
+          operation: id,
+        });
+        return;
+      case 11: {
+        const holds = [...reach.objects.list<Reservation>('Reservation')];
+        if (holds.length === 0) return;
+        const hold = random.pick(holds);
+        await authority.releaseHold({
+          actor: anyActor(),
+          tenant: hold.metadata.namespace ?? '',
+          reservation: hold.metadata.name,
+          uid: hold.metadata.uid,
+          as: random.pick(['Released', 'Expired'] as const),
+          reason: 'Meddling',
+          operation: id,
+        });
+        return;
+      }
+      case 12: {
+        // A lease it has no right to, or one of its own under an epoch that is over.
+        const name = random.pick([...played, ...pretended]);
+        if (random.chance(0.5))
+          await authority.takeLease({
+            name,
+            holder: 'meddler',
+            durationSeconds: 15,
+            operation: id,
+            ...(random.chance(0.5) && { unchangedSince: 1 + random.integer(50) }),
+          });
+        else
+          await authority.renew({ name, holder: 'meddler', epoch: random.pick(past)?.lease?.epoch ?? none });
+        return;
+      }
+      case 13:
+        await this.#bind(life, authority, anyActor(), replica, node, replicas, id);
+        return;
+      case 14: {
+        const actor = this.#pretend(life, reach, 'grant-controller');
+        if (actor !== undefined)
+          await authority.grant({ actor, tenant: random.pick(['alpha', 'beta']), operation: id });
+        return;
+      }
+      default:
+        await authority.moveGang({
+          actor: anyActor(),
+          tenant: 'beta',
+          gang: 'crew',
+          uid: reach.objects.get('Gang', 'beta', 'crew')?.metadata.uid ?? '',
+          to: random.pick(['Waiting', 'Reserving', 'Committed', 'Released'] as const),
+          operation: id,
+        });
+    }
+  }
+
+  #anyActor(life: Life, reach: Reach, own: ReadonlyMap<ActorKind, Actor>, past: readonly Actor[]): Actor {
+    const { random } = life.env;
+    const candidates = [
+      ...own.values(),
+      ...past,
+      ...pretended.map((kind) => this.#pretend(life, reach, kind)),
+    ].filter((actor) => actor !== undefined);
+    if (candidates.length === 0 || random.chance(0.1))
+      return { kind: random.pick([...played, ...pretended, 'user', 'agent'] as const), name: 'meddler' };
+    const actor = random.pick(candidates);
+    // Somebody's lease under another's name, now and then.
+    return random.chance(0.2) ? { ...actor, kind: random.pick([...played, ...pretended]) } : actor;
+  }
+
+  /** Acts as another under the epoch that the other has now, or had. */
+  #pretend(life: Life, { cache }: Reach, kind: (typeof pretended)[number]): Actor | undefined {
+    const names = kind === 'scheduler' ? ['scheduler', 'scheduler-a', 'scheduler-b'] : [kind];
+    const name = life.env.random.pick(names);
+    const lease = cache.record(leaseKey(name))?.value as LeaseRecord | undefined;
+    if (lease === undefined) return undefined;
+    const epoch: Epoch = life.env.random.chance(0.3)
+      ? { ...lease.epoch, number: Math.max(1, lease.epoch.number - 1) }
+      : lease.epoch;
+    return { kind, name: 'meddler', lease: { name, epoch } };
+  }
+
+  async #move(authority: Authority, actor: Actor, replica: Replica, to: Stage, id: string): Promise<void> {
+    const from = replica.status?.stage ?? 'Queued';
+    const operation =
+      id === 'calm'
+        ? `serve/${replica.metadata.uid}/${replica.status?.transitions?.at(-1)?.operation ?? ''}`
+        : id;
+    await authority.move({ actor, replica: refOf(replica), from, to, reason: 'Meddling', operation });
+  }
+
+  async #release(
+    life: Life,
+    authority: Authority,
+    reach: Reach,
+    actor: Actor,
+    replica: Replica,
+    id: string,
+  ): Promise<void> {
+    const { random } = life.env;
+    const node = replica.status?.binding?.node;
+    const lease = node === undefined ? undefined : this.#seenLeases.get(nodeLeaseName(node));
+    const current =
+      node === undefined
+        ? 0
+        : Number(reach.objects.get('Lease', undefined, nodeLeaseName(node))?.metadata.resourceVersion ?? 0);
+    const hasExpired =
+      lease !== undefined && this.world.time.nowMs - lease.sinceMs > fenceContract.windowSeconds * 1_000;
+    // Not expired: only with a revision that is over, which nobody must believe.
+    const leaseRevision = hasExpired ? lease.version : Math.max(1, current - 1);
+    const proof = random.pick([
+      { kind: 'FenceExpired', leaseRevision },
+      { kind: 'FenceExpired', leaseRevision },
+      { kind: 'Attested' },
+      { kind: 'NeverBound' },
+    ] as const);
+    await authority.release({ actor, replica: refOf(replica), proof, reason: 'Meddling', operation: id });
+  }
+
+  async #incarnate(
+    life: Life,
+    authority: Authority,
+    reach: Reach,
+    replica: Replica,
+    id: string,
+  ): Promise<void> {
+    const { random } = life.env;
+    const actor = this.#pretend(life, reach, 'workload-controller');
+    const tenant = replica.metadata.namespace ?? '';
+    const { workload: name, slot, revision } = replica.spec;
+    const workload = reach.objects.get<Workload>('Workload', tenant, name);
+    const record = reach.cache.record(slotKey(tenant, name, slot))?.value as SlotRecord | undefined;
+    if (actor === undefined || workload === undefined) return;
+    const revisions = [...reach.objects.list<WorkloadRevision>('WorkloadRevision', tenant)];
+    await authority.incarnate({
+      ...{ actor, tenant, workload: name, workloadUid: workload.metadata.uid, slot },
+      incarnation: (record?.incarnation ?? 0) + (random.chance(0.8) ? 1 : random.integer(3)),
+      revision:
+        random.chance(0.8) || revisions.length === 0 ? revision : random.pick(revisions).metadata.name,
+      ...{ stage: 'Queued', reason: 'Meddling', operation: id },
+      ...(replica.spec.gang !== undefined && { gang: replica.spec.gang }),
+    });
+  }
+
+  async #bind(
+    life: Life,
+    authority: Authority,
+    actor: Actor,
+    replica: Replica,
+    node: Node,
+    replicas: readonly Replica[],
+    id: string,
+  ): Promise<void> {
+    const { random } = life.env;
+    const ref = random.chance(0.8)
+      ? refOf(replica)
+      : { ...refOf(replica), uid: refOf(random.pick(replicas)).uid };
+    const proposal = {
+      ...{ actor, replica: ref, node: node.metadata.name, nodeEpoch: node.status?.epoch ?? none },
+      ...{ snapshotRevision: '1', policyRevision: 'builtin', operation: id },
+    };
+    if (random.chance(0.5)) await authority.bind([proposal]);
+    else {
+      const victims = replicas
+        .filter(({ status }) => status?.binding?.node === node.metadata.name && random.chance(0.4))
+        .map(refOf);
+      await authority.reserve({
+        ...proposal,
+        intent: random.pick(['Bind', 'Preemption', 'Gang'] as const),
+        deadlineSeconds: 20,
+        victims: victims.slice(0, 3),
+      });
+    }
+  }
+}
+
+const none: Epoch = { cell: 1, number: 0 };
+
+const refOf = ({ metadata }: Replica): ReplicaRef => ({
+  tenant: metadata.namespace ?? '',
+  name: metadata.name,
+  uid: metadata.uid,
+});

@@ -1,0 +1,111 @@
+import type { Authority, Outcome } from '../../model/ports.js';
+import type { Faults } from './faults.js';
+import type { Life, SimProcess } from './sim-process.js';
+
+const latencyMsMax = 8;
+const timeoutMs = 3_000;
+
+/** The network between processes: calls are late, lost, answered to nobody, or arrive twice. */
+export class Network {
+  /** Pairs of process names between which nothing passes. */
+  readonly cut = new Set<string>();
+
+  constructor(private readonly faults: Faults) {}
+
+  /** Calls `serve` in the other process, unless either is gone by then. Undefined: no answer came in time. */
+  async call<T>(from: Life, to: SimProcess, serve: (there: Life) => Promise<T>): Promise<T | undefined> {
+    const { env } = from;
+    const pair = [from.process.name, to.name].toSorted().join(' ');
+    const delayed = (): Promise<void> => env.sleep(1 + env.random.integer(latencyMsMax));
+    await delayed();
+    const there = to.life;
+    if (there === undefined || this.cut.has(pair) || this.faults.strikes('network.requestLost', env.random)) {
+      await env.sleep(timeoutMs);
+      return undefined;
+    }
+    if (this.faults.strikes('network.duplicated', env.random))
+      there.env.after(env.random.integer(2_000), () => void serve(there).catch(() => undefined));
+    const answer = await this.#inTime(from, serve(there));
+    if (answer === undefined || this.cut.has(pair) || this.faults.strikes('network.replyLost', env.random)) {
+      await env.sleep(timeoutMs);
+      return undefined;
+    }
+    await delayed();
+    if ('error' in answer) throw answer.error;
+    return answer.value;
+  }
+
+  /** What the other side answers, undefined if that takes too long: it may have crashed, and then never does. */
+  #inTime<T>(
+    from: Life,
+    call: Promise<T>,
+  ): Promise<{ readonly value: T } | { readonly error: Error } | undefined> {
+    return from.whileAlive(
+      new Promise((resolve) => {
+        const timer = from.env.after(timeoutMs, () => resolve(undefined));
+        const settle = (answer: { readonly value: T } | { readonly error: Error }): void => {
+          timer.cancel();
+          resolve(answer);
+        };
+        call.then(
+          (value) => settle({ value }),
+          (error: unknown) => settle({ error: error as Error }),
+        );
+      }),
+    );
+  }
+}
+
+const unanswered: Outcome<never> = { kind: 'UnknownOutcome', message: 'no answer came in time' };
+
+const operations: readonly (keyof Authority)[] = [
+  'postpone',
+  'takeLease',
+  'renew',
+  'resign',
+  'register',
+  'incarnate',
+  'reserve',
+  'report',
+  'evict',
+  'move',
+  'release',
+  'releaseHold',
+  'gate',
+  'grant',
+  'attest',
+  'moveGang',
+  'forget',
+];
+
+/** An authority in another process: the one that `pick` names at each call. */
+export function remoteAuthority(
+  network: Network,
+  from: Life,
+  pick: () => { readonly to: SimProcess; readonly authority: () => Authority | undefined },
+): Authority {
+  const call = async <T>(serve: (authority: Authority) => Promise<T>, none: T): Promise<T> => {
+    const { to, authority } = pick();
+    const answer = await network.call(from, to, () => {
+      const there = authority();
+      return there === undefined ? Promise.resolve(none) : serve(there);
+    });
+    return answer ?? none;
+  };
+  const remote = Object.fromEntries(
+    operations.map((name) => [
+      name,
+      (input: never) =>
+        call(
+          (authority) => (authority[name] as (input: never) => Promise<Outcome<unknown>>)(input),
+          unanswered,
+        ),
+    ]),
+  );
+  const bind: Authority['bind'] = (proposals) =>
+    call(
+      (authority) => authority.bind(proposals),
+      proposals.map(() => unanswered),
+    );
+  return { ...(remote as unknown as Authority), bind };
+}

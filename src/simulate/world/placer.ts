@@ -1,0 +1,320 @@
+import { amountOf, firstOver } from '../../model/amount.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import type { Actor, Authority, Outcome, Proposal, ReplicaRef } from '../../model/ports.js';
+import { nodeAccountKey, type NodeAccount } from '../../model/records.js';
+import { Leadership } from '../../reconcile/runtime/leadership.js';
+import { isTerminal } from '../../model/stages.js';
+import type { Life, SimProcess } from './sim-process.js';
+import type { Reach } from './server.js';
+import type { World } from './world.js';
+
+/** What a placer looked at. It may be old: placers keep using one for a while. */
+interface Snapshot {
+  readonly version: string;
+  readonly waiting: readonly Replica[];
+  readonly placed: readonly Replica[];
+  readonly nodes: readonly { readonly node: Node; readonly account: NodeAccount | undefined }[];
+  readonly revisions: ReadonlyMap<string, WorkloadRevision>;
+  readonly gangs: readonly {
+    readonly tenant: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly state: string;
+    readonly holds: number;
+    readonly needs: number;
+  }[];
+}
+
+export interface PlacerOptions {
+  readonly name: string;
+  readonly lease: string;
+  /** The share of proposals for a node that was not looked at closely. */
+  readonly carelessness: number;
+  readonly reserves: boolean;
+}
+
+const lookMs = 500;
+const backoffMsMax = 4_000;
+
+/** Stands in for the scheduler: proposes from old snapshots, sometimes without looking, and never believes a timeout. */
+export class ScriptedPlacer {
+  readonly process: SimProcess;
+  // Proposals without an answer: sent again under the same operation before anything new is tried.
+  readonly #unanswered = new Map<string, Proposal>();
+  readonly #retryAtMs = new Map<string, { readonly atMs: number; readonly failures: number }>();
+  readonly #isExplained = new Set<string>();
+  #attempts = 0;
+
+  constructor(
+    private readonly world: World,
+    private readonly servers: readonly SimProcess[],
+    private readonly options: PlacerOptions,
+  ) {
+    this.process = world.process(options.name, (life) => this.#main(life));
+  }
+
+  async #main(life: Life): Promise<void> {
+    this.#unanswered.clear();
+    this.#retryAtMs.clear();
+    this.#isExplained.clear();
+    const authority = this.world.remoteAuthority(life, this.servers);
+    const leases = new Map<string, Node>();
+    const leadership = new Leadership({
+      ...{ authority, env: life.env, lease: this.options.lease, holder: this.options.name },
+      // Refreshed below: a placer sees leases only as old as its last look.
+      objects: { get: ((_kind: string, _namespace: undefined, name: string) => leases.get(name)) as never },
+    });
+    const looking = async (): Promise<void> => {
+      for (;;) {
+        const lease = await this.world.ask(
+          life,
+          this.servers,
+          ({ cache }) => cache.get({ kind: 'Lease', namespace: undefined, name: this.options.lease })?.object,
+        );
+        if (lease !== undefined) leases.set(this.options.lease, lease as Node);
+        await life.env.sleep(1_000);
+      }
+    };
+    void looking();
+    await leadership.run(async (term) => {
+      const actor: Actor = {
+        kind: 'scheduler',
+        name: this.options.name,
+        lease: { name: this.options.lease, epoch: term.epoch },
+      };
+      while (!term.signal.aborted) await this.#cycle(life, authority, actor, term.giveUp);
+    }, new AbortController().signal);
+  }
+
+  async #cycle(life: Life, authority: Authority, actor: Actor, giveUp: (why: string) => void): Promise<void> {
+    const { env } = life;
+    const snapshot = await this.world.ask(life, this.servers, lookAt);
+    // Old on purpose: the world goes on before it is used.
+    await env.sleep(env.random.integer(env.random.chance(0.3) ? 3_000 : lookMs));
+    if (snapshot === undefined) return;
+    for (const gang of snapshot.gangs) await this.#driveGang(authority, actor, gang);
+    const proposals: Proposal[] = [];
+    const nowMs = this.world.time.nowMs;
+    for (const replica of snapshot.waiting) {
+      const { uid } = replica.metadata;
+      const known = this.#unanswered.get(uid);
+      if (known !== undefined && known.actor.lease?.epoch === actor.lease?.epoch) proposals.push(known);
+      else if ((this.#retryAtMs.get(uid)?.atMs ?? 0) <= nowMs) {
+        const proposal = this.#propose(life, actor, snapshot, replica);
+        if (proposal !== undefined) proposals.push(proposal);
+        else await this.#postpone(authority, actor, replica, 'NodeFull', 'no node was found');
+      }
+    }
+    if (proposals.length === 0) return;
+    const held = proposals.filter(({ operation }) => operation.startsWith('reserve/'));
+    for (const proposal of held) {
+      const gang = snapshot.waiting.find(({ metadata }) => metadata.uid === proposal.replica.uid)?.spec.gang;
+      const intent = gang === undefined ? 'Bind' : 'Gang';
+      const outcome = await authority
+        .reserve({ ...proposal, intent, deadlineSeconds: 20 })
+        .catch(() => undefined);
+      await this.#answered(authority, actor, proposal, outcome, giveUp);
+    }
+    const bound = proposals.filter(({ operation }) => operation.startsWith('bind/'));
+    const outcomes = await authority.bind(bound).catch(() => undefined);
+    for (const [index, proposal] of bound.entries())
+      await this.#answered(authority, actor, proposal, outcomes?.[index], giveUp);
+  }
+
+  async #answered(
+    authority: Authority,
+    actor: Actor,
+    proposal: Proposal,
+    outcome: Outcome<unknown> | undefined,
+    giveUp: (why: string) => void,
+  ): Promise<void> {
+    const { uid } = proposal.replica;
+    if (outcome === undefined || outcome.kind === 'UnknownOutcome') {
+      this.#unanswered.set(uid, proposal);
+      return;
+    }
+    this.#unanswered.delete(uid);
+    if (outcome.kind !== 'Rejected') {
+      this.#retryAtMs.delete(uid);
+      return;
+    }
+    if (outcome.reason === 'StaleEpoch' && outcome.message.includes('lease')) return giveUp(outcome.message);
+    this.world.rejectedBinds.set(uid, proposal.replica);
+    const failures = (this.#retryAtMs.get(uid)?.failures ?? 0) + 1;
+    const waitMs = Math.min(backoffMsMax, 250 * 2 ** failures);
+    this.#retryAtMs.set(uid, { atMs: this.world.time.nowMs + waitMs, failures });
+    // Nodes are picked by chance here, so reasons change by chance. One is enough when nothing else changes.
+    if (this.world.faults.isStopped && this.#isExplained.has(uid)) return;
+    this.#isExplained.add(uid);
+    await this.#postponeRef(authority, actor, proposal.replica, outcome.reason, outcome.message);
+  }
+
+  async #postpone(
+    authority: Authority,
+    actor: Actor,
+    replica: Replica,
+    reason: 'NodeFull',
+    message: string,
+  ): Promise<void> {
+    const condition = replica.status?.conditions?.find(({ type }) => type === 'SchedulingRetrying');
+    if (condition?.status === 'True' && (condition.reason === reason || this.world.faults.isStopped)) return;
+    await this.#postponeRef(authority, actor, refOf(replica), reason, message);
+  }
+
+  async #postponeRef(
+    authority: Authority,
+    actor: Actor,
+    replica: ReplicaRef,
+    reason: Parameters<Authority['postpone']>[0]['reason'],
+    message: string,
+  ): Promise<void> {
+    await authority.postpone({ actor, replica, reason, message }).catch(() => undefined);
+  }
+
+  #propose(life: Life, actor: Actor, snapshot: Snapshot, replica: Replica): Proposal | undefined {
+    const { random } = life.env;
+    const isCareless = !this.world.faults.isStopped && random.chance(this.options.carelessness);
+    const revision = snapshot.revisions.get(`${replica.metadata.namespace}/${replica.spec.revision}`);
+    const fits = isCareless
+      ? snapshot.nodes
+      : snapshot.nodes.filter(({ node, account }) => looksGood(node, account, revision));
+    if (fits.length === 0 || snapshot.nodes.length === 0) return undefined;
+    const { node } = random.pick(fits);
+    const { epoch } = node.status ?? {};
+    if (epoch === undefined) return undefined;
+    this.#attempts += 1;
+    const isScheduled = replica.status?.stage === 'Scheduled';
+    const isGang = replica.spec.gang !== undefined;
+    const doesReserve = !isScheduled && (isGang || (this.options.reserves && random.chance(0.3)));
+    if (
+      isGang &&
+      isScheduled &&
+      snapshot.gangs.find(
+        ({ name, tenant }) => name === replica.spec.gang && tenant === replica.metadata.namespace,
+      )?.state !== 'Committed'
+    )
+      return undefined;
+    const heldOn = isScheduled ? snapshot.placed.length >= 0 && heldNode(replica) : undefined;
+    const target =
+      typeof heldOn === 'string'
+        ? (snapshot.nodes.find((one) => one.node.metadata.name === heldOn)?.node ?? node)
+        : node;
+    const devices = revision?.spec.template.resources?.devices;
+    const named =
+      isCareless && devices !== undefined && random.chance(0.5)
+        ? pickAny(target, devices, random)
+        : undefined;
+    return {
+      actor,
+      replica: refOf(replica),
+      node: target.metadata.name,
+      nodeEpoch:
+        isCareless && random.chance(0.2)
+          ? { ...epoch, number: Math.max(1, epoch.number - 1) }
+          : (target.status?.epoch ?? epoch),
+      snapshotRevision: snapshot.version,
+      policyRevision: 'builtin',
+      operation: `${doesReserve ? 'reserve' : 'bind'}/${replica.metadata.uid}/${this.options.name}/${this.#attempts}`,
+      ...(named !== undefined && { devices: named }),
+    };
+  }
+
+  async #driveGang(
+    authority: Authority,
+    actor: Actor,
+    { tenant, name, uid, state, holds, needs }: Snapshot['gangs'][number],
+  ): Promise<void> {
+    const move = (to: 'Reserving' | 'Committed'): Promise<unknown> =>
+      authority
+        .moveGang({ actor, tenant, gang: name, uid, to, operation: `gang/${uid}/${to}/${state}` })
+        .catch(() => undefined);
+    if (state === 'Waiting') await move('Reserving');
+    // Careless now and then: the authority counts holds itself.
+    else if (
+      state === 'Reserving' &&
+      (holds >= needs || (this.world.time.random.chance(0.05) && !this.world.faults.isStopped))
+    )
+      await move('Committed');
+  }
+}
+
+/** The node of the hold, as the move that made it recorded. */
+const heldNode = (replica: Replica): string | undefined =>
+  replica.status?.transitions?.findLast(({ to }) => to === 'Scheduled')?.evidence?.['node'];
+
+function lookAt({ cache, objects }: Reach): Snapshot {
+  const replicas = [...objects.list<Replica>('Replica')];
+  const isWaiting = ({ status }: Replica): boolean =>
+    status?.stage === 'Queued' || status?.stage === 'Scheduled';
+  return {
+    version: objects.version,
+    waiting: replicas.filter(isWaiting),
+    placed: replicas.filter(
+      (replica) => !isWaiting(replica) && !isTerminal(replica.status?.stage ?? 'Queued'),
+    ),
+    nodes: [...objects.list<Node>('Node')].map((node) => ({
+      node,
+      account: cache.record(nodeAccountKey(node.metadata.name))?.value as NodeAccount | undefined,
+    })),
+    revisions: new Map(
+      [...objects.list<WorkloadRevision>('WorkloadRevision')].map((revision) => [
+        `${revision.metadata.namespace}/${revision.metadata.name}`,
+        revision,
+      ]),
+    ),
+    gangs: [...objects.list('Gang')].map(({ metadata, spec, status }) => ({
+      tenant: metadata.namespace ?? '',
+      name: metadata.name,
+      uid: metadata.uid,
+      state: (status?.['state'] as string | undefined) ?? 'Waiting',
+      holds: (status?.['holds'] as number | undefined) ?? 0,
+      needs: (spec?.['minAvailable'] as number | undefined) ?? 1,
+    })),
+  };
+}
+
+/** A quick look, which leaves much to the authority: neighbours, quota and residency are not looked at. */
+function looksGood(
+  node: Node,
+  account: NodeAccount | undefined,
+  revision: WorkloadRevision | undefined,
+): boolean {
+  if (account === undefined || account.gate.state === 'Closed') return false;
+  if (node.spec.unschedulable === true || node.spec.drain !== undefined) return false;
+  const { regions = [], zones = [], nodeSelector = {}, tolerations = [] } = revision?.spec.placement ?? {};
+  if (regions.length > 0 && !regions.includes(node.spec.region ?? '')) return false;
+  if (zones.length > 0 && !zones.includes(node.spec.zone ?? '')) return false;
+  if ((node.spec.taints ?? []).length > 0 && tolerations.length === 0) return false;
+  for (const [key, value] of Object.entries(nodeSelector))
+    if (node.metadata.labels?.[key] !== value) return false;
+  return (
+    firstOver(
+      account.used,
+      amountOf(revision?.spec.template.resources ?? {}),
+      account.allocatable,
+      'isNone',
+    ) === undefined
+  );
+}
+
+const pickAny = (
+  node: Node,
+  devices: Readonly<Record<string, number>>,
+  random: { pick<T>(items: readonly T[]): T },
+): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(devices)
+      .filter(([name]) => (node.status?.devices?.[name] ?? []).length > 0)
+      .map(([name, count]) => [
+        name,
+        Array.from({ length: count }, () => random.pick(node.status?.devices?.[name] ?? ['none'])),
+      ]),
+  );
+
+const refOf = ({ metadata }: Replica): ReplicaRef => ({
+  tenant: metadata.namespace ?? '',
+  name: metadata.name,
+  uid: metadata.uid,
+});

@@ -1,0 +1,154 @@
+import { BerthError } from '../../model/errors.js';
+import { checkTransaction } from '../../store/check-transaction.js';
+import type {
+  ChangeSet,
+  KeyRange,
+  ReadOptions,
+  ReadResult,
+  Revision,
+  Store,
+  Transaction,
+  TransactOutcome,
+  Watch,
+  WatchOptions,
+} from '../../store/contract.js';
+import type { Env } from '../../env/env.js';
+import type { Faults } from './faults.js';
+import type { Life } from './sim-process.js';
+
+/** The store of the world, as one that can be told who calls. */
+export interface SharedStore {
+  readonly store: Store;
+  transact(transaction: Transaction, by: string): Promise<TransactOutcome>;
+}
+
+const latencyMsMax = 12;
+const timeoutMs = 1_000;
+const lagMsMax = 4_000;
+
+/**
+ * The store as one life of a process sees it: behind a network that delays and loses, and gone when the process
+ * crashes, also between a write and its answer. It adds faults that the contract of the store allows, and no others.
+ */
+export class ProcessStore implements Store {
+  constructor(
+    private readonly shared: SharedStore,
+    private readonly life: Life,
+    private readonly faults: Faults,
+    /** The wire: what is on it arrives although its sender has crashed. */
+    private readonly wire: Env,
+    /** Cut off: nothing comes through in either direction. */
+    private readonly isCut: () => boolean,
+  ) {}
+
+  async read(range: KeyRange, options?: ReadOptions): Promise<ReadResult> {
+    await this.#delay();
+    if (this.isCut() || this.#strikes('store.unavailable')) throw unavailable();
+    const result = await this.life.whileAlive(this.shared.store.read(range, options));
+    await this.#delay();
+    return result;
+  }
+
+  async transact(transaction: Transaction): Promise<TransactOutcome> {
+    checkTransaction(transaction);
+    const by = this.life.process.name;
+    if (this.#strikes('store.unavailable')) throw unavailable();
+    if (this.#strikes('store.crashBefore')) return this.#crash();
+    if (this.isCut()) return this.#timeOut('the store cannot be reached');
+    if (this.#strikes('store.requestLost')) return this.#timeOut('the request was lost');
+    if (this.#strikes('store.requestLate')) {
+      const lateMs = timeoutMs + this.life.env.random.integer(timeoutMs);
+      // Whatever becomes of it, nobody is left to be told.
+      this.wire.after(lateMs, () => void this.shared.transact(transaction, by).catch(() => undefined));
+      return this.#timeOut('the request is late');
+    }
+    await this.#delay();
+    const outcome = await this.life.whileAlive(this.shared.transact(transaction, by));
+    if (this.#strikes('store.crashAfter')) return this.#crash();
+    if (this.isCut() || this.#strikes('store.replyLost')) return this.#timeOut('the reply was lost');
+    await this.#delay();
+    return outcome;
+  }
+
+  watch(range: KeyRange, options: WatchOptions): Watch {
+    return new ProcessWatch(
+      this.shared.store.watch(range, options),
+      options.after,
+      this.life,
+      this.faults,
+      this.isCut,
+    );
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    await this.#delay();
+    await this.life.whileAlive(this.shared.store.compact(revision));
+  }
+
+  /** The process lets go of the store; the store itself belongs to the world. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #strikes(kind: Parameters<Faults['strikes']>[0]): boolean {
+    return this.faults.strikes(kind, this.life.env.random);
+  }
+
+  #crash(): Promise<never> {
+    this.life.process.crash();
+    return new Promise(() => undefined);
+  }
+
+  async #timeOut(why: string): Promise<TransactOutcome> {
+    await this.life.env.sleep(timeoutMs);
+    return { kind: 'UnknownOutcome', cause: new Error(why) };
+  }
+
+  #delay(): Promise<void> {
+    return this.life.env.sleep(1 + this.life.env.random.integer(latencyMsMax));
+  }
+}
+
+type Turn = IteratorResult<readonly ChangeSet[], undefined>;
+
+class ProcessWatch implements Watch {
+  #isCut = false;
+
+  constructor(
+    private readonly watch: Watch,
+    private delivered: Revision,
+    private readonly life: Life,
+    private readonly faults: Faults,
+    private readonly isStoreCut: () => boolean,
+  ) {}
+
+  async next(): Promise<Turn> {
+    if (this.#isCut) return { done: true, value: undefined };
+    const turn = await this.life.whileAlive(this.watch.next());
+    if (turn.done) return turn;
+    const { env } = this.life;
+    await env.sleep(1 + env.random.integer(latencyMsMax));
+    if (this.faults.strikes('watch.lag', env.random)) await env.sleep(env.random.integer(lagMsMax));
+    while (this.isStoreCut()) await env.sleep(100);
+    if (this.faults.strikes('watch.cut', env.random)) {
+      this.#isCut = true;
+      await this.watch.return();
+      throw new BerthError('SlowWatcher', `the watch was cut; watch again after ${this.delivered}`, {
+        details: { resumeAfter: this.delivered },
+      });
+    }
+    this.delivered = turn.value.at(-1)?.revision ?? this.delivered;
+    return turn;
+  }
+
+  return(): Promise<Turn> {
+    return this.watch.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+const unavailable = (): BerthError =>
+  new BerthError('StoreUnavailable', 'the store did not answer in time to send anything');

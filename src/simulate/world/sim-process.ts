@@ -1,0 +1,83 @@
+import type { Env } from '../../env/env.js';
+import { sleepOn } from '../../env/sleep.js';
+import type { ClockShape, VirtualMachine, VirtualTime } from '../../env/virtual.js';
+
+/** One life of a process: from a start to the crash that ends it. Nothing of it happens afterwards. */
+export class Life {
+  readonly env: Env;
+  #isOver = false;
+
+  constructor(
+    readonly process: SimProcess,
+    readonly machine: VirtualMachine,
+  ) {
+    const { env } = machine;
+    const after: Env['after'] = (ms, callback) =>
+      env.after(ms, () => {
+        if (!this.#isOver) callback();
+      });
+    this.env = {
+      ...env,
+      after,
+      sleep: (ms, signal) => sleepOn(after, ms, signal),
+      yield: () => new Promise((resolve) => after(0, resolve)),
+    };
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+
+  /** What comes of a call that leaves the process: after a crash, nothing ever. */
+  whileAlive<T>(call: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      call.then(
+        (value) => {
+          if (!this.#isOver) resolve(value);
+        },
+        (error: unknown) => {
+          if (!this.#isOver) reject(error as Error);
+        },
+      );
+    });
+  }
+}
+
+/** A process of the world that can crash and be started again. Each life has clocks, randomness and calls of its own. */
+export class SimProcess {
+  #life: Life | undefined;
+  #lives = 0;
+
+  constructor(
+    private readonly time: VirtualTime,
+    readonly name: string,
+    private readonly main: (life: Life) => Promise<void>,
+    private readonly onFailure: (error: Error) => void,
+    private readonly shape: ClockShape = {},
+  ) {}
+
+  get life(): Life | undefined {
+    return this.#life;
+  }
+
+  start(): void {
+    if (this.#life !== undefined) return;
+    this.#lives += 1;
+    const life = new Life(this, this.time.machine(`${this.name}.${this.#lives}`, this.shape));
+    this.#life = life;
+    life.env.after(0, () => {
+      this.main(life).catch((cause: unknown) => {
+        if (!life.isOver) this.onFailure(new Error(`${this.name} failed: ${String(cause)}`, { cause }));
+      });
+    });
+  }
+
+  crash(): void {
+    this.#life?.end();
+    this.#life = undefined;
+  }
+}

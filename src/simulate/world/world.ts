@@ -1,0 +1,238 @@
+import type { CheckName } from '../../commit/checks.js';
+import { Checks } from '../../commit/checks.js';
+import type { Env } from '../../env/env.js';
+import { VirtualTime } from '../../env/virtual.js';
+import type { Authority } from '../../model/ports.js';
+import { MemoryStore } from '../../store/memory.js';
+import type { Transaction, TransactOutcome } from '../../store/contract.js';
+import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
+import type { Execution } from '../checkers/execution-witness.js';
+import { safetyCheckers } from '../checkers/safety-checkers.js';
+import { CellHistory } from './cell-history.js';
+import { Faults } from './faults.js';
+import type { FaultEvent, FaultPlan } from './fault-plan.js';
+import { Network, remoteAuthority } from './network.js';
+import { ProcessStore } from './process-store.js';
+import { type Reach, reachStore } from './server.js';
+import { type Life, SimProcess } from './sim-process.js';
+import { Witness } from './witness.js';
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly plan: FaultPlan;
+  /** A check of the authority that is switched off, to see whether anybody notices. */
+  readonly mutant?: CheckName;
+  readonly trace?: (line: string) => void;
+}
+
+/** How often the state is checked from scratch, besides what each commit touched. */
+const wholeEveryCommits = 64;
+const violationsMax = 5;
+
+/**
+ * One simulated cell: a store, processes that reach it over a faulty network, and checkers that see every commit.
+ * Everything in it follows from the seed and the plan.
+ */
+export class World {
+  readonly time: VirtualTime;
+  readonly faults: Faults;
+  readonly network: Network;
+  readonly history = new CellHistory();
+  readonly violations: Violation[] = [];
+  readonly processes: SimProcess[] = [];
+  /** What is open in each process at the moment. */
+  readonly reaches = new Map<SimProcess, Reach>();
+  readonly commits: Commit[] = [];
+  /** When each transaction was attempted, by whom. */
+  readonly attempts: number[] = [];
+  readonly rejectedBinds = new Map<string, { tenant: string; name: string; uid: string }>();
+  readonly witness: Witness;
+  readonly checks: Checks;
+  /** The network and the observer: what goes on although a process crashes. */
+  readonly wire: Env;
+  readonly #store: MemoryStore;
+  readonly #checkers = safetyCheckers();
+  readonly #cutFromStore = new Set<string>();
+  #failure: Error | undefined;
+
+  constructor(readonly options: WorldOptions) {
+    this.time = new VirtualTime({
+      seed: options.seed,
+      ...(options.trace !== undefined && { trace: options.trace }),
+    });
+    this.faults = new Faults(options.plan);
+    this.network = new Network(this.faults);
+    this.checks = new Checks(options.mutant);
+    this.wire = this.time.machine('wire').env;
+    this.#store = new MemoryStore(this.time.machine('store').env);
+    this.witness = new Witness((violation) => this.#violated([violation]));
+  }
+
+  get isBroken(): boolean {
+    return this.violations.length > 0 || this.#failure !== undefined;
+  }
+
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** How often each rule had something to check. */
+  get checked(): ReadonlyMap<SafetyRule, number> {
+    const counts = new Map<SafetyRule, number>();
+    for (const { rule, checked } of this.#checkers.all) counts.set(rule, (counts.get(rule) ?? 0) + checked);
+    counts.set('S11', this.witness.checked);
+    return counts;
+  }
+
+  /** A process; it is not started yet. Clocks of processes run at slightly different rates. */
+  process(name: string, main: (life: Life) => Promise<void>): SimProcess {
+    const rate = 1 + (this.time.random.stream(`drift ${name}`).float() - 0.5) * 0.002;
+    const process = new SimProcess(this.time, name, main, (error) => this.fail(error), { rate });
+    this.processes.push(process);
+    return process;
+  }
+
+  /** What a life of a process needs to reach the store itself. */
+  async reach(life: Life): Promise<Reach> {
+    const isCut = (): boolean => this.#cutFromStore.has(life.process.name);
+    const shared = {
+      store: this.#store,
+      transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
+    };
+    const reach = await reachStore(
+      life,
+      new ProcessStore(shared, life, this.faults, this.wire, isCut),
+      this.checks,
+    );
+    this.reaches.set(life.process, reach);
+    return reach;
+  }
+
+  /** The authority of one of these processes, whichever the caller happens to reach. */
+  remoteAuthority(life: Life, servers: readonly SimProcess[]): Authority {
+    return remoteAuthority(this.network, life, () => {
+      const to = life.env.random.pick(servers);
+      return { to, authority: () => this.#liveReach(to)?.authority };
+    });
+  }
+
+  /** Asks one of these processes; undefined if no answer came. */
+  ask<T>(life: Life, servers: readonly SimProcess[], answer: (reach: Reach) => T): Promise<T | undefined> {
+    const to = life.env.random.pick(servers);
+    return this.network.call(life, to, () => {
+      const reach = this.#liveReach(to);
+      return Promise.resolve(reach === undefined ? undefined : answer(reach));
+    });
+  }
+
+  noteExecution(execution: Execution): void {
+    this.#violated(this.#checkers.bindings.noteExecution(execution));
+  }
+
+  /** Schedules what the plan lets go wrong; crashed processes are started again when their time is over. */
+  scheduleFaults(): void {
+    for (const event of this.options.plan.events)
+      this.wire.after(event.atMs, () => {
+        if (!this.faults.isStopped) this.#strike(event);
+      });
+  }
+
+  /** Faults stop: cuts heal, whoever is down is started. */
+  calm(): void {
+    this.faults.stop();
+    this.network.cut.clear();
+    this.#cutFromStore.clear();
+    for (const process of this.processes) process.start();
+  }
+
+  /** Lets time pass, until it is over or something is broken. */
+  async run(untilMs: number): Promise<void> {
+    const stepMs = 1_000;
+    while (this.time.nowMs < untilMs && !this.isBroken) {
+      await this.time.run(Math.min(untilMs, this.time.nowMs + stepMs));
+      // A crash by a fault of a call is mended by itself, as a supervisor of the machine would.
+      for (const process of this.processes)
+        if (process.life === undefined && !this.#isHeldDown.has(process))
+          this.#restartLater(process, 200 + this.time.random.integer(3_000));
+    }
+  }
+
+  checkWhole(): void {
+    for (const checker of this.#checkers.all) this.#violated(checker.whole(this.history));
+  }
+
+  fail(error: Error): void {
+    this.#failure ??= error;
+  }
+
+  report(violations: readonly Violation[]): void {
+    this.#violated(violations);
+  }
+
+  readonly #isHeldDown = new Set<SimProcess>();
+
+  #restartLater(process: SimProcess, ms: number): void {
+    this.#isHeldDown.add(process);
+    this.wire.after(ms, () => {
+      this.#isHeldDown.delete(process);
+      process.start();
+    });
+  }
+
+  #strike({ kind, forMs, target, other }: FaultEvent): void {
+    const process = this.processes[target % this.processes.length];
+    const second = this.processes[other % this.processes.length];
+    if (process === undefined || second === undefined) return;
+    this.faults.count(kind);
+    switch (kind) {
+      case 'crash':
+        process.crash();
+        this.#restartLater(process, forMs);
+        return;
+      case 'pause':
+        process.life?.machine.suspend(forMs);
+        return;
+      case 'partition': {
+        const pair = [process.name, second.name].toSorted().join(' ');
+        this.network.cut.add(pair);
+        this.wire.after(forMs, () => this.network.cut.delete(pair));
+        return;
+      }
+      case 'storeCut':
+        this.#cutFromStore.add(process.name);
+        this.wire.after(forMs, () => this.#cutFromStore.delete(process.name));
+        return;
+      case 'drift':
+        // A machine that stands still and one whose clock runs slowly look the same to others.
+        process.life?.machine.suspend(Math.min(forMs, 1_500));
+    }
+  }
+
+  #liveReach(process: SimProcess): Reach | undefined {
+    const reach = this.reaches.get(process);
+    return reach === undefined || reach.life.isOver ? undefined : reach;
+  }
+
+  async #transact(transaction: Transaction, by: string): Promise<TransactOutcome> {
+    this.attempts.push(this.time.nowMs);
+    const outcome = await this.#store.transact(transaction);
+    if (outcome.kind === 'Committed' && transaction.writes.length > 0) {
+      const commit = this.history.apply(outcome.revision, this.time.nowMs, by, transaction.writes);
+      this.#checkCommit(commit);
+    }
+    return outcome;
+  }
+
+  #checkCommit(commit: Commit): void {
+    if (commit.changes.length === 0) return;
+    this.commits.push(commit);
+    this.witness.onCommit(commit);
+    for (const checker of this.#checkers.all) this.#violated(checker.onCommit(commit, this.history));
+    if (this.history.commits % wholeEveryCommits === 0) this.checkWhole();
+  }
+
+  #violated(violations: readonly Violation[]): void {
+    for (const violation of violations)
+      if (this.violations.length < violationsMax) this.violations.push(violation);
+  }
+}
