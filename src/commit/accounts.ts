@@ -1,4 +1,4 @@
-import { addAmounts, type Amount, amountOf, subtractAmounts } from '../model/amount.js';
+import { addAmounts, type Amount, amountOf, ownValue, subtractAmounts } from '../model/amount.js';
 import type { Charge } from '../model/parts/charge.js';
 import {
   type NodeAccount,
@@ -18,8 +18,19 @@ import { nodeAccount, tenantAccount, workloadAccount } from './stored.js';
 
 const oneReplica: Amount = { replicas: 1 };
 
+// By the amounts of the manifest, which all charges of one template share.
+const withOneReplica = new WeakMap<Amount, Amount>();
+
 /** What a charge adds to a total: its amounts, and one replica. */
-export const chargedAmount = (charge: Charge): Amount => addAmounts(amountOf(charge.amounts), oneReplica);
+export function chargedAmount(charge: Charge): Amount {
+  const amount = amountOf(charge.amounts);
+  let charged = withOneReplica.get(amount);
+  if (charged === undefined) {
+    charged = addAmounts(amount, oneReplica);
+    withOneReplica.set(amount, charged);
+  }
+  return charged;
+}
 
 const deviceIds = (charge: Charge): readonly string[] => Object.values(charge.devices ?? {}).flat();
 const portNumbers = (charge: Charge): readonly string[] => Object.values(charge.ports ?? {}).map(String);
@@ -71,7 +82,7 @@ export function unpostCharge(
     draft.put(nodeAccountKey(charge.node), {
       ...node,
       used: subtractAmounts(node.used, freed),
-      claims: withoutClaims(node, owner),
+      claims: withoutClaims(node, charge, owner),
       revisions: counted(node.revisions, revisionKey(charge), -1),
     } satisfies NodeAccount);
   }
@@ -116,6 +127,7 @@ export function moveToLost(context: Context, draft: Draft, charge: Charge): Char
 
 /** What a hold claims becomes the replica's: amounts stay, the owner changes. */
 export function moveClaims(context: Context, draft: Draft, charge: Charge, from: string, to: string): void {
+  if (charge.devices === undefined && charge.ports === undefined) return;
   const node = nodeAccount(draft, charge.node);
   if (node === undefined || !context.checks.has('post.node.claims')) return;
   const devices = renamed(node.claims.devices, from, to);
@@ -139,9 +151,13 @@ function withClaims(node: NodeAccount, charge: Charge, owner: string): NodeAccou
 const without = (claims: Readonly<Record<string, string>>, owner: string): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(claims).filter(([, uid]) => uid !== owner));
 
-const withoutClaims = ({ claims }: NodeAccount, owner: string): NodeAccount['claims'] => ({
-  devices: without(claims.devices, owner),
-  ports: without(claims.ports, owner),
+const withoutClaims = (
+  { claims }: NodeAccount,
+  { devices, ports }: Charge,
+  owner: string,
+): NodeAccount['claims'] => ({
+  devices: devices === undefined ? claims.devices : without(claims.devices, owner),
+  ports: ports === undefined ? claims.ports : without(claims.ports, owner),
 });
 
 function renamed(
@@ -160,7 +176,7 @@ export function counted(
   key: string,
   more: 1 | -1,
 ): Readonly<Record<string, number>> {
-  const count = (counts[key] ?? 0) + more;
+  const count = (ownValue(counts, key) ?? 0) + more;
   if (count !== 0) return { ...counts, [key]: count };
   const { [key]: _, ...rest } = counts;
   return rest;

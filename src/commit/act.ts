@@ -6,33 +6,43 @@ import { reject, type Rejection } from './decision.js';
 import type { Draft } from './draft.js';
 import { leaseRecord, nodeEpoch } from './stored.js';
 
-/** The leases under which each actor acts. A person acts under none; an agent under its node's epoch. */
-const leaseOf: Readonly<Record<Actor['kind'], RegExp | undefined>> = {
-  scheduler: /^scheduler(-[a-z0-9.-]+)?$/,
-  preemption: /^scheduler(-[a-z0-9.-]+)?$/,
-  'workload-controller': /^workload-controller$/,
-  'endpoints-controller': /^endpoints-controller$/,
-  'repair-controller': /^repair-controller$/,
-  'grant-controller': /^grant-controller$/,
-  detector: /^detector$/,
-  collector: /^collector$/,
-  rollout: /^rollout$/,
-  drain: /^drain$/,
+/** The lease under which each actor acts, alone or as one of several. A person acts under none. */
+const leaseOf: Readonly<
+  Record<Exclude<Actor['kind'], 'agent'>, { readonly name: string; readonly isOneOfMany?: true } | undefined>
+> = {
+  scheduler: { name: 'scheduler', isOneOfMany: true },
+  preemption: { name: 'scheduler', isOneOfMany: true },
+  'workload-controller': { name: 'workload-controller' },
+  'endpoints-controller': { name: 'endpoints-controller' },
+  'repair-controller': { name: 'repair-controller' },
+  'grant-controller': { name: 'grant-controller' },
+  detector: { name: 'detector' },
+  collector: { name: 'collector' },
+  rollout: { name: 'rollout' },
+  drain: { name: 'drain' },
   user: undefined,
   operator: undefined,
-  agent: undefined,
 };
 
 /** [S8] The actor's lease stands at the epoch it names; undefined if so. */
 export function checkActor(context: Context, draft: Draft, actor: Actor): Rejection | undefined {
+  // Its node's epoch and the fence are what an agent acts under, and only report checks them.
+  if (actor.kind === 'agent') {
+    if (!context.checks.has('owner.agent')) return undefined;
+    return reject('NotOwner', `agent ${actor.name} acts by its reports, under the epoch of its node`);
+  }
   const expected = leaseOf[actor.kind];
   if (expected === undefined) return undefined;
   const { lease } = actor;
-  if (lease === undefined || !expected.test(lease.name)) {
+  if (
+    lease === undefined ||
+    (lease.name !== expected.name &&
+      !(expected.isOneOfMany === true && lease.name.startsWith(`${expected.name}-`)))
+  ) {
     if (!context.checks.has('owner.lease')) return undefined;
     return reject(
       'NotOwner',
-      `${actor.kind} acts under a lease of its own, not ${lease?.name ?? 'without one'}`,
+      `${actor.kind} acts under the lease ${expected.name}, not ${lease === undefined ? 'without one' : `under ${lease.name}`}`,
     );
   }
   if (!context.checks.has('epoch.lease')) return undefined;
@@ -44,12 +54,13 @@ export function checkActor(context: Context, draft: Draft, actor: Actor): Reject
   );
 }
 
-/** [S8] The node's epoch is the one named, and open. */
+/** [S8] The node's epoch is the one named, and open if it must be. */
 export function checkNodeEpoch(
   context: Context,
   draft: Draft,
   node: string,
   epoch: Epoch,
+  mustBeOpen = true,
 ): Rejection | undefined {
   const current = nodeEpoch(draft, node);
   if (current === undefined) return reject('StaleEpoch', `node ${node} has never registered`);
@@ -60,10 +71,10 @@ export function checkNodeEpoch(
       `epoch ${shownEpoch(epoch)} of node ${node} ${how}; it is at ${shownEpoch(current.epoch)}`,
     );
   }
-  if (context.checks.has('epoch.nodeState') && current.state === 'Closed')
+  if (mustBeOpen && current.state === 'Closed' && context.checks.has('epoch.nodeState'))
     return reject(
       'StaleEpoch',
-      `epoch ${shownEpoch(epoch)} of node ${node} was closed: its fence had expired`,
+      `epoch ${shownEpoch(epoch)} of node ${node} was closed: it has to register again`,
     );
   return undefined;
 }

@@ -1,12 +1,12 @@
 import type { Env } from '../env/env.js';
-import { wallTimestamp } from '../env/instant.js';
 import type * as ports from '../model/ports.js';
 import type { Epoch } from '../model/records.js';
 import type { Stage } from '../model/stages.js';
 import type { Replica } from '../model/kinds/replica.js';
 import { Checks } from './checks.js';
 import { Committer, type CommitterOptions } from './committer.js';
-import type { Context } from './context.js';
+import { type Context, OperationContext } from './context.js';
+import { eachSettled } from './each-settled.js';
 import type { Decide } from './decision.js';
 import { bind } from './operations/bind.js';
 import { evict } from './operations/disrupt.js';
@@ -65,7 +65,7 @@ export class CommitAuthority implements ports.Authority {
     return this.#submit((context) => reserve(context, input));
   }
   bind(proposals: readonly ports.Proposal[]): Promise<readonly Outcome<{ readonly fence: string }>[]> {
-    return Promise.all(proposals.map((proposal) => this.#submit((context) => bind(context, proposal))));
+    return eachSettled(proposals.map((proposal) => this.#submit((context) => bind(context, proposal))));
   }
   postpone(input: ports.Postpone): Promise<Outcome<undefined>> {
     return this.#submit((context) => postpone(context, input));
@@ -102,8 +102,8 @@ export class CommitAuthority implements ports.Authority {
   }
 
   #submit<T>(decide: (context: Context) => Decide<T>): Promise<Outcome<T>> {
-    const { env, cell } = this.options;
-    const at = wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z');
-    return this.#committer.submit(decide({ checks: this.#checks, at, uid: env.uuid(), cell }));
+    return this.#committer.submit(
+      decide(new OperationContext(this.options.env, this.#checks, this.options.cell)),
+    );
   }
 }

@@ -8,8 +8,11 @@ export const checkNames = [
   'epoch.node',
   'epoch.nodeState',
   'epoch.renew',
+  'epoch.renewClosed',
   'owner.edge',
   'owner.lease',
+  'owner.agent',
+  'owner.operation',
   'owner.report.node',
   'owner.report.fence',
   'owner.lease.take',
@@ -23,6 +26,7 @@ export const checkNames = [
   'bind.slot',
   'bind.hold',
   'bind.hold.owner',
+  'bind.hold.awaits',
   'bind.gang',
   // What they check about the node and the tenant.
   'bind.nodeEpoch',
@@ -34,6 +38,7 @@ export const checkNames = [
   'bind.selector',
   'bind.taints',
   'bind.unschedulable',
+  'bind.deleted',
   'bind.drain',
   'bind.antiAffinity',
   'bind.antiAffinity.others',
@@ -55,18 +60,31 @@ export const checkNames = [
   'unpost.workload',
   'post.lost',
   // Slots, holds, evictions, gangs, leases.
+  'incarnate.workload',
   'incarnate.previous',
+  'incarnate.atMostOne',
   'incarnate.lost',
   'incarnate.number',
   'evict.disruption',
   'evict.slot',
   'reserve.rank',
   'reserve.awaits',
+  'reserve.victim',
   'hold.once',
   'release.fence',
   'release.attestation',
   'release.closeEpoch',
+  'release.contract',
+  'release.neverBound',
+  'attest.closeEpoch',
   'gang.holds',
+  'gang.count',
+  'gang.committed',
+  'gang.edge',
+  'gang.emptied',
+  'forget.ended',
+  'forget.slot',
+  'forget.lost',
   'grant.limit',
   'unknown.superseded',
 ] as const;
@@ -74,7 +92,7 @@ export const checkNames = [
 export type CheckName = (typeof checkNames)[number];
 
 export class Checks {
-  constructor(private readonly off: CheckName | undefined = undefined) {}
+  constructor(private readonly off?: CheckName) {}
 
   has(name: CheckName): boolean {
     return name !== this.off;

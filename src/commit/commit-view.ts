@@ -8,13 +8,15 @@ interface Ahead {
   readonly value: unknown;
   readonly bytes: Uint8Array | undefined;
   readonly revision: Revision | undefined;
+  /** Undefined while it is not known: then `createdBy` is the transaction that will tell. */
   readonly createRevision: Revision | undefined;
+  readonly createdBy: number;
   /** The transaction under way that writes it. */
   readonly batch: number;
 }
 
 // Past this many keys ahead of the cache, those that the cache has reached are dropped.
-const sweepAt = 4_096;
+const sweepAtLeast = 4_096;
 const noBatch = -1;
 
 /**
@@ -26,6 +28,7 @@ const noBatch = -1;
  */
 export class CommitView {
   readonly #ahead = new Map<string, Ahead>();
+  #sweepAt = sweepAtLeast;
 
   constructor(
     private readonly cache: ObjectCache,
@@ -63,20 +66,27 @@ export class CommitView {
 
   /** A transaction was sent: what it writes is what comes next, unless it fails. */
   sent(batch: number, key: string, value: unknown, bytes: Uint8Array | undefined, before: ViewEntry): void {
+    const isNew = before.value === undefined;
     const createRevision =
-      before.value === undefined || before.createdVersion === undefined
-        ? undefined
-        : this.cache.revisionOf(before.createdVersion);
-    this.#ahead.set(key, { value, bytes, revision: undefined, createRevision, batch });
+      isNew || before.createdVersion === undefined ? undefined : this.cache.revisionOf(before.createdVersion);
+    const createdBy = isNew ? batch : (this.#ahead.get(key)?.createdBy ?? noBatch);
+    this.#ahead.set(key, { value, bytes, revision: undefined, createRevision, createdBy, batch });
   }
 
   committed(batch: number, keys: Iterable<string>, revision: Revision): void {
     for (const key of keys) {
       const ahead = this.#ahead.get(key);
-      if (ahead?.batch !== batch || ahead.revision !== undefined) continue;
-      this.#ahead.set(key, { ...ahead, revision, createRevision: ahead.createRevision ?? revision });
+      if (ahead === undefined) continue;
+      const isLast = ahead.batch === batch && ahead.revision === undefined;
+      const isCreator = ahead.createdBy === batch && ahead.createRevision === undefined;
+      if (!isLast && !isCreator) continue;
+      this.#ahead.set(key, {
+        ...ahead,
+        ...(isLast && { revision }),
+        ...(isCreator && { createRevision: revision }),
+      });
     }
-    if (this.#ahead.size > sweepAt) this.#sweep();
+    if (this.#ahead.size > this.#sweepAt) this.#sweep();
   }
 
   /** It failed, or nobody knows: what it was to write is not to be built on. */
@@ -99,6 +109,7 @@ export class CommitView {
       bytes: current?.value,
       revision,
       createRevision: current?.createRevision,
+      createdBy: noBatch,
       batch: noBatch,
     });
   }
@@ -124,5 +135,7 @@ export class CommitView {
   #sweep(): void {
     for (const [key, { revision }] of this.#ahead)
       if (revision !== undefined && revision <= this.cache.revision) this.#ahead.delete(key);
+    // Twice what is left, so that a cache that lags does not make every commit sweep in vain.
+    this.#sweepAt = Math.max(sweepAtLeast, this.#ahead.size * 2);
   }
 }

@@ -1,5 +1,5 @@
 import type { Outcome } from '../model/ports.js';
-import { isBerthError } from '../model/errors.js';
+import { BerthError, isBerthError } from '../model/errors.js';
 import type { Codec } from '../objects/codec.js';
 import type { ObjectCache } from '../objects/object-cache.js';
 import {
@@ -13,6 +13,7 @@ import {
 import { CommitView } from './commit-view.js';
 import type { Decide, Decision } from './decision.js';
 import { BatchDraft, deferred, MemberDraft } from './draft.js';
+import { MemberQueue } from './member-queue.js';
 
 interface Member {
   readonly decide: Decide<unknown>;
@@ -41,6 +42,8 @@ export interface CommitterOptions {
    * order they are sent (lmdb, memory); elsewhere every turn of the order would void what was built.
    */
   readonly mayChain?: boolean;
+  /** How many operations may wait. */
+  readonly queueMax?: number;
   /** Told of each transaction: how many operations shared it and what became of it. */
   readonly onTransaction?: (members: number, outcome: TransactOutcome['kind'] | 'Refused') => void;
 }
@@ -49,7 +52,7 @@ export interface CommitterOptions {
 const attemptsMax = 16;
 const membersMax = 128;
 // Past this many waiting operations new ones are refused at once (Contended), so that callers back off.
-const queueMax = 100_000;
+const queueMaxDefault = 100_000;
 
 /**
  * Turns operations into transactions. Operations that wait together share one, each decided on top of those
@@ -64,7 +67,7 @@ export class Committer {
   readonly #view: CommitView;
   readonly #transactionsMax: number;
   readonly #mayChain: boolean;
-  #queue: Member[] = [];
+  readonly #queue = new MemberQueue<Member>();
   // Wait for a transaction under way to end before they can be decided.
   #deferred: Member[] = [];
   #underWay = 0;
@@ -81,8 +84,8 @@ export class Committer {
 
   /** Rejects with a BerthError if the store refused the transaction for certain; nothing was changed then. */
   submit<T>(decide: Decide<T>): Promise<Outcome<T>> {
-    if (this.#queue.length >= queueMax)
-      return Promise.resolve(this.#contended(`${queueMax} operations wait`));
+    const most = this.options.queueMax ?? queueMaxDefault;
+    if (this.#queue.length >= most) return Promise.resolve(this.#contended(`${most} operations wait`));
     return new Promise<Outcome<T>>((resolve, reject) => {
       this.#queue.push({
         decide,
@@ -109,19 +112,17 @@ export class Committer {
   #sendBatch(): void {
     const draft = new BatchDraft(this.#view, this.#mayChain);
     const decided: Decided[] = [];
-    const [first] = this.#queue;
+    const first = this.#queue.first;
     if (first === undefined) return;
-    let taken = 0;
     // Those that were voided before stay among themselves: they may be voided again, and with them the others.
-    for (const member of this.#queue) {
+    for (let member = this.#queue.first; member !== undefined; member = this.#queue.first) {
       if (decided.length >= membersMax || member.attempts !== first.attempts) break;
       if (decided.length > 0 && (member.isAlone || first.isAlone)) break;
       const one = this.#decide(member, draft);
       if (one === 'full') break;
-      taken += 1;
+      this.#queue.takeFirst();
       if (one !== undefined) decided.push(one);
     }
-    this.#queue.splice(0, taken);
     if (decided.length > 0) void this.#transact(draft, decided);
   }
 
@@ -132,12 +133,17 @@ export class Committer {
       if (decision.kind !== 'commit') own.written.clear();
       if (draft.take(own, guardsMax, writesMax)) return { member, decision, reads: own.reads };
       if (draft.guards + draft.writes > 0) return 'full';
-      throw new Error(
-        `an operation has ${own.reads.size} guards and ${own.written.size} writes, more than a store takes`,
+      throw new BerthError(
+        'InvalidTransaction',
+        `the operation relies on ${own.reads.size} keys and writes ${own.written.size}; at most ${guardsMax} and ${writesMax} are allowed: name fewer victims`,
       );
     } catch (error) {
       if (error === deferred && this.#underWay > 0) this.#deferred.push(member);
       else if (error === deferred && draft.writes > 0) return 'full';
+      else if (error === deferred)
+        member.settle(
+          this.#contended('what it relies on was only just written; the cache does not show it yet'),
+        );
       else member.fail(error);
       return undefined;
     }
@@ -173,7 +179,7 @@ export class Committer {
       this.#underWay -= 1;
       if (this.#underWay === 0) this.#isDraining = false;
       if (this.#deferred.length > 0) {
-        this.#queue = [...this.#deferred, ...this.#queue];
+        this.#queue.putFirst(this.#deferred);
         this.#deferred = [];
       }
       this.#schedule();
@@ -227,7 +233,7 @@ export class Committer {
       if (member.attempts <= attemptsMax) kept.push(member);
       else member.settle(this.#contended(`voided ${attemptsMax} times by changes of others`));
     }
-    this.#queue = [...kept.toSorted((a, b) => a.attempts - b.attempts), ...this.#queue];
+    this.#queue.putFirst(kept.toSorted((a, b) => a.attempts - b.attempts));
   }
 
   #contended(why: string): Outcome<never> {

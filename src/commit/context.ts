@@ -1,3 +1,5 @@
+import type { Env } from '../env/env.js';
+import { wallTimestamp } from '../env/instant.js';
 import type { Epoch } from '../model/records.js';
 import type { Checks } from './checks.js';
 
@@ -10,6 +12,26 @@ export interface Context {
   readonly uid: string;
   /** The incarnation of the cell. */
   readonly cell: number;
+}
+
+/** Asks for time and chance only when the operation does, and then once, however often it is decided again. */
+export class OperationContext implements Context {
+  #at: string | undefined;
+  #uid: string | undefined;
+
+  constructor(
+    private readonly env: Env,
+    readonly checks: Checks,
+    readonly cell: number,
+  ) {}
+
+  get at(): string {
+    return (this.#at ??= wallTimestamp(this.env.clock.wall()).replace(/\.\d+Z$/, 'Z'));
+  }
+
+  get uid(): string {
+    return (this.#uid ??= this.env.uuid());
+  }
 }
 
 export const nextEpoch = (cell: number, before: Epoch | undefined): Epoch =>

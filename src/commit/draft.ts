@@ -84,7 +84,14 @@ export class BatchDraft {
       // What this transaction has written before was read then, or is not decided on.
       if (!touched.isGuarded && !touched.isWritten) guards += 1;
     }
-    for (const key of member.written.keys()) if (!this.touch(key).isWritten) writes += 1;
+    for (const [key, value] of member.written) {
+      const touched = this.touch(key);
+      if (!touched.isWritten) writes += 1;
+      // What was deleted and comes again is another thing: in one transaction the store would take it for a change
+      // of the old one, and its revision of creation, which is a fence, would be the old one's.
+      else if (value !== undefined && touched.value === undefined && touched.entry.value !== undefined)
+        return false;
+    }
     if (guards > guardsMax || writes > writesMax) return false;
     for (const key of member.reads) {
       const touched = this.touch(key);

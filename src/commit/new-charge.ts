@@ -1,6 +1,15 @@
-import { addAmounts, type Amount, amountOf, firstOver, subtractAmounts } from '../model/amount.js';
+import {
+  addAmounts,
+  type Amount,
+  amountOf,
+  countOf,
+  firstOver,
+  ownValue,
+  subtractAmounts,
+} from '../model/amount.js';
 import type { Tenant } from '../model/kinds/tenant.js';
 import type { Charge } from '../model/parts/charge.js';
+import type { Template } from '../model/parts/template.js';
 import type { NodeAccount, TenantAccount } from '../model/records.js';
 import type { Context } from './context.js';
 import { reject, type Rejection } from './decision.js';
@@ -23,21 +32,24 @@ export interface Wanted extends Candidate {
 /** The charge of a replica on a node, if node, tenant and the claims allow it now. Posted by the caller. */
 export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charge | Rejection {
   const { tenant, revision, node, account } = wanted;
-  const { resources = {} } = revision.spec.template;
-  const { ports: asked = [], ...amounts } = resources;
-  const amount = amountOf(resources);
+  const { resources } = revision.spec.template;
+  const amounts = amountsAsked(resources);
+  const amount = amountOf(amounts);
   const now = wanted.awaited === undefined ? amount : subtractAmounts(amount, wanted.awaited);
   const over = firstOver(account.used, now, account.allocatable, 'isNone');
   if (over !== undefined && context.checks.has('bind.capacity'))
-    return reject('NodeFull', `node ${node.metadata.name} has not enough ${over} left`);
+    return reject(
+      'NodeFull',
+      `node ${node.metadata.name} has not enough ${over} left: ${shown(now, over)} asked for, ${shown(subtractAmounts(account.allocatable, account.used), over)} free`,
+    );
   const devices = pickDevices(context, account, now, wanted.devices);
   if ('kind' in devices) return devices;
-  const ports = pickPorts(context, account, asked);
+  const ports = pickPorts(context, account, resources?.ports ?? []);
   if ('kind' in ports) return ports;
 
   const books = tenantAccount(draft, tenant);
   const overGrant = context.checks.has('bind.quota')
-    ? checkGrant(books, addAmounts(amount, { replicas: 1 }), tenant)
+    ? checkGrant(books, addAmounts(amount, oneReplica), tenant)
     : undefined;
   if (overGrant !== undefined) return overGrant;
   const { region = 'local', zone = 'local' } = node.spec;
@@ -54,6 +66,25 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
     ...(Object.keys(ports.picked).length > 0 && { ports: ports.picked }),
   };
 }
+
+const oneReplica: Amount = { replicas: 1 };
+const none = {};
+
+const askedOf = new WeakMap<object, Charge['amounts']>();
+
+/** The amounts of a template without its ports: one object for all charges of it, so that it is parsed once. */
+export function amountsAsked(resources: Template['resources'] = none): Charge['amounts'] {
+  let amounts = askedOf.get(resources);
+  if (amounts === undefined) {
+    const { ports: _, ...rest } = resources;
+    amounts = rest;
+    askedOf.set(resources, amounts);
+  }
+  return amounts;
+}
+
+const shown = (amount: Amount, resource: string): string =>
+  `${Math.max(0, countOf(amount, resource) ?? 0)}${resource === 'cpu' ? 'm' : ''}`;
 
 /** [S3] Within what this cell may commit for the tenant. */
 function checkGrant({ grant, used }: TenantAccount, more: Amount, tenant: string): Rejection | undefined {
@@ -75,8 +106,6 @@ function rankOf(books: TenantAccount, spec: Tenant['spec'] | undefined, amount: 
   return firstOver(used, amount, guaranteed, 'isNone') === undefined ? 'Guaranteed' : 'Borrowed';
 }
 
-const none = {};
-
 type Picked<T> = { readonly picked: Readonly<Record<string, T>> };
 
 function pickDevices(
@@ -86,19 +115,26 @@ function pickDevices(
   named: Readonly<Record<string, readonly string[]>> | undefined,
 ): Picked<string[]> | Rejection {
   const picked: Record<string, string[]> = {};
-  for (const [name, count] of Object.entries(counts as Readonly<Record<string, number>>)) {
+  for (const [name, count] of Object.entries(counts)) {
     if (count <= 0) continue;
-    const all = devices[name] ?? [];
-    const free = checks.has('bind.devices') ? all.filter((id) => claims.devices[id] === undefined) : all;
-    const ids = named?.[name] ?? free.slice(0, count);
+    const all = ownValue(devices, name) ?? [];
+    const free = checks.has('bind.devices')
+      ? all.filter((id) => ownValue(claims.devices, id) === undefined)
+      : all;
+    const ids = ownValue(named, name) ?? free.slice(0, count);
     const taken = ids.find((id) => !free.includes(id));
     if (taken !== undefined)
       return reject(
         'DeviceTaken',
-        `device ${taken} is claimed by ${claims.devices[taken] ?? 'nobody, and not on this node'}`,
+        `device ${taken} is claimed by ${ownValue(claims.devices, taken) ?? 'nobody, and not on this node'}`,
       );
     if (ids.length < count)
       return reject('DeviceTaken', `${count} devices of class ${name} are asked for, ${ids.length} are free`);
+    if (new Set(ids).size !== count)
+      return reject(
+        'DeviceTaken',
+        `${count} devices of class ${name} are asked for, not those named: ${ids.join(', ')}`,
+      );
     picked[name] = [...ids];
   }
   return { picked };

@@ -1,6 +1,6 @@
 import type { Env } from '../env/env.js';
 import type { BerthObject } from '../model/object.js';
-import type { Actor, Outcome, Proposal, Register, ReplicaRef } from '../model/ports.js';
+import type { Actor, Authority, Outcome, Proposal, Register, ReplicaRef } from '../model/ports.js';
 import type { Epoch } from '../model/records.js';
 import type { Replica } from '../model/kinds/replica.js';
 import { Codec } from '../objects/codec.js';
@@ -46,7 +46,7 @@ export async function openAuthority(store: Store, env: Env, options: Partial<Aut
 export type Opened = Awaited<ReturnType<typeof openAuthority>>;
 
 export async function lead(
-  authority: CommitAuthority,
+  authority: Authority,
   kind: Actor['kind'],
   lease: string = kind,
   name = 'test',
@@ -133,7 +133,7 @@ export const refOf = (replica: Replica): ReplicaRef => ({
 });
 
 export async function addNode(
-  authority: CommitAuthority,
+  authority: Authority,
   node: string,
   more: Partial<Register> = {},
 ): Promise<Epoch> {

@@ -1,3 +1,4 @@
+import { ownValue } from '../model/amount.js';
 import { labelSelectorOf, matchesLabels } from '../model/label-selector.js';
 import type { Node } from '../model/kinds/node.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
@@ -49,11 +50,10 @@ function checkNode({ checks }: Context, { node, account, tenant }: Candidate): R
       'GateClosed',
       `node ${name} takes nothing new: ${account.gate.reason ?? 'its gate is closed'}`,
     );
-  if (
-    (node.spec.unschedulable === true && checks.has('bind.unschedulable')) ||
-    node.metadata.deletionTimestamp !== undefined
-  )
+  if (node.spec.unschedulable === true && checks.has('bind.unschedulable'))
     return reject('Tainted', `node ${name} is unschedulable`);
+  if (node.metadata.deletionTimestamp !== undefined && checks.has('bind.deleted'))
+    return reject('Tainted', `node ${name} is being deleted`);
   if (node.spec.drain !== undefined && checks.has('bind.drain'))
     return reject('Tainted', `node ${name} is draining`);
   const tenants = node.spec.tenants ?? [];
@@ -86,8 +86,11 @@ function checkWhere(
   }
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(nodeSelector))
-    if (labels[key] !== value && checks.has('bind.selector'))
-      return reject('SelectorMismatch', `node ${name} has ${key}=${labels[key] ?? '(none)'}, not ${value}`);
+    if (ownValue(labels, key) !== value && checks.has('bind.selector'))
+      return reject(
+        'SelectorMismatch',
+        `node ${name} has ${key}=${ownValue(labels, key) ?? '(none)'}, not ${value}`,
+      );
   return undefined;
 }
 
@@ -173,7 +176,10 @@ function checkApart(context: Context, draft: Draft, candidate: Candidate): Rejec
       matchesLabels(labelSelectorOf(rule.selector), revision.spec.template.labels);
     if (rule.topology === 'Node' || !isOwnWorkload) continue;
     const counts = workloadAccount(draft, tenant, revision.spec.workload);
-    const there = rule.topology === 'Zone' ? counts.zones[`${region}/${zone}`] : counts.regions[region];
+    const there =
+      rule.topology === 'Zone'
+        ? ownValue(counts.zones, `${region}/${zone}`)
+        : ownValue(counts.regions, region);
     if ((there ?? 0) > 0 && context.checks.has('bind.antiAffinity'))
       return reject(
         'AntiAffinity',
@@ -202,10 +208,13 @@ function checkSpread(context: Context, draft: Draft, candidate: Candidate): Reje
       topology === 'Zone' ? [`${region}/${zone}`, counts.zones] : [region, counts.regions];
     const domains =
       topology === 'Zone' ? zonesAllowed(draft, revision, region) : (revision.spec.placement?.regions ?? []);
+    const isAllowed = domainAllowed(revision);
     const fewest = Math.min(
-      ...[...domains, ...Object.keys(byDomain), domain].map((name) => byDomain[name] ?? 0),
+      ...[...domains, ...Object.keys(byDomain).filter(isAllowed), domain].map(
+        (name) => ownValue(byDomain, name) ?? 0,
+      ),
     );
-    const here = byDomain[domain] ?? 0;
+    const here = ownValue(byDomain, domain) ?? 0;
     if (here + 1 - fewest > maxSkew)
       return reject(
         'SpreadViolated',
@@ -225,6 +234,18 @@ function countOnNode(draft: Draft, tenant: string, { spec }: StoredRevision, acc
       count += more;
   return count;
 }
+
+/** Where replicas are that their rules no longer allow does not keep others from being spread: nothing can be added there. */
+const domainAllowed =
+  ({ spec }: StoredRevision) =>
+  (domain: string): boolean => {
+    const { regions = [], zones = [] } = spec.placement ?? {};
+    const [region = '', zone] = domain.split('/');
+    return (
+      (regions.length === 0 || regions.includes(region)) &&
+      (zone === undefined || zones.length === 0 || zones.includes(zone))
+    );
+  };
 
 /** The zones that replicas could be in: those the operator names for the regions allowed. */
 function zonesAllowed(draft: Draft, { spec }: StoredRevision, region: string): readonly string[] {

@@ -1,12 +1,4 @@
-import {
-  addAmounts,
-  type Amount,
-  amountOf,
-  amountsOf,
-  countOf,
-  eachResource,
-  subtractAmounts,
-} from '../model/amount.js';
+import { addAmounts, type Amount, amountOf, amountsOf, ownValue } from '../model/amount.js';
 import type { Replica, ReplicaStatus, ReplicaTransition } from '../model/kinds/replica.js';
 import { transitionsMax } from '../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../model/kinds/reservation.js';
@@ -60,10 +52,11 @@ export function stepBy(actor: Actor): Pick<Step, 'actor' | 'epoch' | 'evidence'>
   return { actor: who, epoch: actor.lease.epoch, evidence: { lease: actor.lease.name } };
 }
 
-/** Whether this operation is among the last moves: then it was committed before. */
-export const hasDone = (context: Context, status: ReplicaStatus, operation: string): boolean =>
-  context.checks.has('operation.repeated') &&
-  (status.transitions ?? []).some((transition) => transition.operation === operation);
+/** Where this operation moved it, if it is among the last moves: then it was committed before. */
+export const movedBefore = (context: Context, status: ReplicaStatus, operation: string): Stage | undefined =>
+  context.checks.has('operation.repeated')
+    ? status.transitions?.findLast((transition) => transition.operation === operation)?.to
+    : undefined;
 
 export const withTransition = (
   context: Context,
@@ -136,7 +129,7 @@ function giveToHold(draft: Draft, awaitedBy: string, victim: string, freed: Char
   const amount = amountOf(awaited.amounts);
   const devices: Record<string, string[]> = {};
   for (const [name, count] of Object.entries(awaited.amounts.devices ?? {}))
-    devices[name] = (freed.devices?.[name] ?? []).slice(0, count);
+    devices[name] = (ownValue(freed.devices, name) ?? []).slice(0, count);
   const claimed = Object.values(devices).flat();
   draft.put(nodeAccountKey(freed.node), {
     ...node,
@@ -160,7 +153,7 @@ const withDevices = (charge: Charge, more: Readonly<Record<string, readonly stri
   devices: Object.fromEntries(
     [...new Set([...Object.keys(charge.devices ?? {}), ...Object.keys(more)])].map((name) => [
       name,
-      [...(charge.devices?.[name] ?? []), ...(more[name] ?? [])],
+      [...(ownValue(charge.devices, name) ?? []), ...(ownValue(more, name) ?? [])],
     ]),
   ),
 });
@@ -171,17 +164,4 @@ export function carriedByNode(status: ReservationStatus): Amount {
   return status.now === undefined
     ? chargedAmount(status.charge)
     : addAmounts(amountOf(status.now), { replicas: 1 });
-}
-
-/** The part of `wanted` that is above zero after `free` was taken from it. */
-export function beyond(wanted: Amount, free: Amount): Amount {
-  const rest = subtractAmounts(wanted, free);
-  const devices: Record<string, number> = {};
-  for (const [name, count] of eachResource(rest))
-    if (name.startsWith('device/') && count > 0) devices[name.slice('device/'.length)] = count;
-  return {
-    cpuMilli: Math.max(0, countOf(rest, 'cpu') ?? 0),
-    memoryBytes: Math.max(0, countOf(rest, 'memory') ?? 0),
-    devices,
-  };
 }

@@ -1,4 +1,4 @@
-import type { Gang } from '../model/kinds/gang.js';
+import type { Gang, GangStatus } from '../model/kinds/gang.js';
 import type { Node } from '../model/kinds/node.js';
 import type { PriorityClass } from '../model/kinds/priority-class.js';
 import type { Region } from '../model/kinds/region.js';
@@ -100,5 +100,8 @@ export function putStatus(
   draft.put(statusKey(kind, namespace, name), { status });
 }
 
+export const gangStatus = (draft: Draft, tenant: string, name: string): GangStatus | undefined =>
+  statusOf<Gang>(draft, 'Gang', tenant, name);
+
 export const replicaStatus = (draft: Draft, tenant: string, name: string): ReplicaStatus | undefined =>
-  statusOf<Replica>(draft, 'Replica', tenant, name) as ReplicaStatus | undefined;
+  statusOf<Replica>(draft, 'Replica', tenant, name);

@@ -68,6 +68,10 @@ function shownBytes(bytes: number): string {
   return String(bytes);
 }
 
+/** Names come from manifests: `constructor` must be as absent as any other that nobody named. */
+export const ownValue = <T>(values: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined;
+
 /** a + sign × b. Zero stays where a resource was once named, so that records keep their shape. */
 function combine(a: Amount, b: Amount, sign: 1 | -1): Amount {
   const sum: { -readonly [K in keyof Amount]: Amount[K] } = { ...a };
@@ -77,7 +81,7 @@ function combine(a: Amount, b: Amount, sign: 1 | -1): Amount {
   if (b.devices !== undefined) {
     const devices: Record<string, number> = { ...a.devices };
     for (const [name, count] of Object.entries(b.devices))
-      devices[name] = (devices[name] ?? 0) + sign * count;
+      devices[name] = (ownValue(devices, name) ?? 0) + sign * count;
     sum.devices = devices;
   }
   return sum;
@@ -103,7 +107,7 @@ export function countOf(amount: Amount, resource: string): number | undefined {
     case 'replicas':
       return amount.replicas;
     default:
-      return amount.devices?.[resource.slice('device/'.length)];
+      return ownValue(amount.devices, resource.slice('device/'.length));
   }
 }
 

@@ -67,7 +67,7 @@ export interface WorkloadAccount {
 /** /e/NODE: a key of its own, so that reports do not contend with binds. */
 export interface NodeEpoch {
   readonly epoch: Epoch;
-  /** Closed: a fence has expired under it; whoever still has it must register again. */
+  /** Closed: a fence has expired under it, or a person attests its end; whoever still has it must register again. */
   readonly state: 'Open' | 'Closed';
   /** The registration that made it. */
   readonly operation: string;
@@ -118,6 +118,9 @@ export const workloadAccountKey = (tenant: string, workload: string): string =>
 export const nodeEpochKey = (node: string): string => `/e/${node}`;
 export const leaseKey = (name: string): string => `/l/${name}`;
 export const nodeLeaseName = (node: string): string => `node-${node}`;
+/** The node whose lease this is; undefined for that of a leader. */
+export const nodeOfLease = (lease: string): string | undefined =>
+  lease.startsWith('node-') ? lease.slice('node-'.length) : undefined;
 export const slotKey = (tenant: string, workload: string, slot: string): string =>
   `/t/${tenant}/${workload}/${slot}`;
 

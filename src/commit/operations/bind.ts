@@ -1,5 +1,3 @@
-import type { Gang, GangStatus } from '../../model/kinds/gang.js';
-import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
 import type { Proposal } from '../../model/ports.js';
@@ -12,8 +10,8 @@ import type { Draft } from '../draft.js';
 import { newCharge } from '../new-charge.js';
 import { checkNeighbours } from '../placement-rules.js';
 import { type LiveReplica, moveReplica, stepBy } from '../replica-moves.js';
-import { putStatus, statusOf, storedReservation } from '../stored.js';
-import { checkProposal, type Placing, proposedReplica } from './place.js';
+import { gangStatus, putStatus, statusOf, storedReservation } from '../stored.js';
+import { checkProposal, checkUid, type Placing, proposedReplica } from './place.js';
 
 /** Makes one placement official: everything it relies on is checked again here, inside the transaction. */
 export const bind =
@@ -22,8 +20,10 @@ export const bind =
     const replica = proposedReplica(draft, proposal);
     if (replica === undefined)
       return reject('ReplicaChanged', `replica ${proposal.replica.tenant}/${proposal.replica.name} is gone`);
+    const other = checkUid(context, proposal, replica);
+    if (other !== undefined) return other;
     const { binding } = replica.status;
-    if (binding !== undefined && binding.receipt.operation === proposal.operation)
+    if (binding?.receipt.operation === proposal.operation && context.checks.has('operation.repeated'))
       return already({ fence: binding.fence });
     if (binding !== undefined && context.checks.has('bind.alreadyBound'))
       return reject('AlreadyBound', `replica ${replica.tenant}/${replica.name} was bound to ${binding.node}`);
@@ -87,10 +87,16 @@ function chargeNow(
   proposal: Proposal,
   { replica, candidate }: Placing,
 ): Charge | Rejection {
-  if (replica.stored.spec.gang !== undefined && context.checks.has('bind.gang'))
+  // Members above the least that must start together, and later incarnations, follow a gang that has started.
+  const { gang } = replica.stored.spec;
+  if (
+    gang !== undefined &&
+    gangStatus(draft, replica.tenant, gang)?.state !== 'Committed' &&
+    context.checks.has('bind.gang')
+  )
     return reject(
       'GangIncomplete',
-      `${replica.name} is a member of gang ${replica.stored.spec.gang}: it is bound through a hold`,
+      `${replica.name} is a member of gang ${gang}, which has not started: it is bound through a hold`,
     );
   const apart = checkNeighbours(context, draft, candidate);
   if (apart !== undefined) return apart;
@@ -108,7 +114,7 @@ function chargeOfHold(
   replica: LiveReplica,
 ): Charge | Rejection {
   const { tenant, stored, status } = replica;
-  const name = (status as ReplicaStatus).hold ?? '';
+  const name = status.hold ?? '';
   const held = statusOf<Reservation>(draft, 'Reservation', tenant, name) as ReservationStatus | undefined;
   const reservation = storedReservation(draft, tenant, name);
   if (
@@ -125,14 +131,14 @@ function chargeOfHold(
       'HoldGone',
       `hold ${name} is for ${reservation.spec.owner.name} on ${reservation.spec.node}`,
     );
-  if ((held.awaits ?? []).length > 0)
+  if ((held.awaits ?? []).length > 0 && context.checks.has('bind.hold.awaits'))
     return reject(
       'NodeFull',
       `hold ${name} still waits for ${held.awaits?.map(({ replica: victim }) => victim).join(', ')}`,
     );
   if (reservation.spec.intent === 'Gang' && context.checks.has('bind.gang')) {
     const gang = stored.spec.gang ?? '';
-    const state = (statusOf<Gang>(draft, 'Gang', tenant, gang) as GangStatus | undefined)?.state;
+    const state = gangStatus(draft, tenant, gang)?.state;
     if (state !== 'Committed')
       return reject('GangIncomplete', `gang ${gang} is ${state ?? 'gone'}, not yet Committed`);
   }

@@ -7,7 +7,14 @@ import { checkActor, checkEdge } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
-import { findReplica, hasDone, type LiveReplica, moveReplica, stepBy, type Step } from '../replica-moves.js';
+import {
+  findReplica,
+  movedBefore,
+  type LiveReplica,
+  moveReplica,
+  stepBy,
+  type Step,
+} from '../replica-moves.js';
 import { slotRecord, storedWorkload, workloadAccount } from '../stored.js';
 
 /** Causes that somebody chose, and that therefore obey the disruption limit of the workload. */
@@ -21,7 +28,8 @@ export const evict =
     if (replica === undefined)
       return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
     const { stage } = replica.status;
-    if (hasDone(context, replica.status, input.operation)) return already({ stage });
+    const moved = movedBefore(context, replica.status, input.operation);
+    if (moved !== undefined) return already({ stage: moved });
     const refused =
       checkActor(context, draft, input.actor) ??
       checkEdge(context, input.actor.kind as StageActor, stage, 'Releasing');

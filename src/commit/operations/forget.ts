@@ -15,18 +15,22 @@ export const forget =
     const { tenant, name, uid } = input.replica;
     const replica = findReplica(draft, input.replica);
     if (replica === undefined) return already(undefined);
-    if (input.actor.kind !== 'workload-controller' && input.actor.kind !== 'collector')
+    if (
+      input.actor.kind !== 'workload-controller' &&
+      input.actor.kind !== 'collector' &&
+      context.checks.has('owner.operation')
+    )
       return reject('NotOwner', `replicas are not for ${input.actor.kind} to forget`);
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
-    if (!isTerminal(replica.status.stage))
+    if (!isTerminal(replica.status.stage) && context.checks.has('forget.ended'))
       return reject('NoSuchEdge', `${name} is ${replica.status.stage}: it has not ended`);
     const { workload, slot } = replica.stored.spec;
     const record = slotRecord(draft, tenant, workload, slot);
     if (record?.replicaUid === uid) {
-      if (!input.dropSlot)
+      if (!input.dropSlot && context.checks.has('forget.slot'))
         return reject('SlotTaken', `${name} is the last of slot ${slot}: the next one counts from it`);
-      if (record.lost !== undefined)
+      if (record.lost !== undefined && context.checks.has('forget.lost'))
         return reject('SlotTaken', `${record.lost.replica} of slot ${slot} is lost and has not ended`);
       endDisruption(draft, tenant, workload, slot, true);
       draft.delete(slotKey(tenant, workload, slot));

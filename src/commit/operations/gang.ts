@@ -1,9 +1,9 @@
-import type { Gang, GangStatus } from '../../model/kinds/gang.js';
+import type { GangStatus } from '../../model/kinds/gang.js';
 import type { MoveGang } from '../../model/ports.js';
 import { checkActor } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
-import { putStatus, statusOf, storedGang } from '../stored.js';
+import { gangStatus, putStatus, storedGang } from '../stored.js';
 
 type State = GangStatus['state'];
 
@@ -22,15 +22,17 @@ export const moveGang =
     const gang = storedGang(draft, tenant, name);
     if (gang === undefined || gang.metadata.uid !== input.uid)
       return reject('ReplicaChanged', `gang ${tenant}/${name} is gone`);
-    const status = (statusOf<Gang>(draft, 'Gang', tenant, name) as GangStatus | undefined) ?? {
-      state: 'Waiting',
-    };
+    const status: GangStatus = gangStatus(draft, tenant, name) ?? { state: 'Waiting' };
     if (status.state === to) return already(undefined);
-    if (input.actor.kind !== 'scheduler' && !(to === 'Released' && input.actor.kind === 'collector'))
+    if (
+      input.actor.kind !== 'scheduler' &&
+      !(to === 'Released' && input.actor.kind === 'collector') &&
+      context.checks.has('owner.operation')
+    )
       return reject('NotOwner', `gangs are not for ${input.actor.kind} to move`);
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
-    if (!edges[status.state].includes(to))
+    if (!edges[status.state].includes(to) && context.checks.has('gang.edge'))
       return reject('NoSuchEdge', `gang ${name} is ${status.state}; it cannot become ${to}`);
     const holds = status.holds ?? 0;
     if (to === 'Committed' && holds < gang.spec.minAvailable && context.checks.has('gang.holds'))
@@ -38,7 +40,7 @@ export const moveGang =
         'GangIncomplete',
         `${holds} of ${gang.spec.minAvailable} members of gang ${name} hold capacity`,
       );
-    if (to === 'Waiting' && holds > 0)
+    if (to === 'Waiting' && holds > 0 && context.checks.has('gang.emptied'))
       return reject('GangIncomplete', `${holds} members of gang ${name} still hold capacity`);
     putStatus(draft, 'Gang', tenant, name, {
       ...status,

@@ -1,4 +1,4 @@
-import { amountOf, sameAmount } from '../../model/amount.js';
+import { type Amount, amountOf, countOf, eachResource } from '../../model/amount.js';
 import type { Grant } from '../../model/ports.js';
 import { type TenantAccount, tenantAccountKey } from '../../model/records.js';
 import { checkActor } from '../act.js';
@@ -12,7 +12,7 @@ const unlimited = {};
 export const grantWhole =
   (context: Context, input: Grant): Decide<undefined> =>
   (draft) => {
-    if (input.actor.kind !== 'grant-controller')
+    if (input.actor.kind !== 'grant-controller' && context.checks.has('owner.operation'))
       return reject('NotOwner', `grants are not for ${input.actor.kind} to make`);
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
@@ -24,13 +24,8 @@ export const grantWhole =
       ? limit
       : { ...limit, cpuMilli: (limit.cpuMilli ?? 0) * 2 };
     const { grant } = account;
-    const isSame =
-      grant?.source === 'Whole' &&
-      grant.isExpired !== true &&
-      sameAmount(grant.most, most) &&
-      // A limit of nothing and no limit are not the same.
-      Object.keys(grant.most).length === Object.keys(most).length;
-    if (isSame) return already(undefined);
+    if (grant?.source === 'Whole' && grant.isExpired !== true && isSameLimit(grant.most, most))
+      return already(undefined);
     const epoch = nextEpoch(context.cell, grant?.epoch);
     draft.put(tenantAccountKey(input.tenant), {
       ...account,
@@ -38,3 +33,10 @@ export const grantWhole =
     } satisfies TenantAccount);
     return commit(undefined);
   };
+
+/** A limit of nothing and no limit are not the same. */
+function isSameLimit(a: Amount, b: Amount): boolean {
+  const resources = new Set([...eachResource(a), ...eachResource(b)].map(([resource]) => resource));
+  for (const resource of resources) if (countOf(a, resource) !== countOf(b, resource)) return false;
+  return true;
+}

@@ -29,7 +29,7 @@ export const incarnate =
     const { tenant, slot, incarnation, operation } = input;
     const name = replicaName(input.workload, slot, incarnation);
     const record = slotRecord(draft, tenant, input.workload, slot);
-    if (record?.operation === operation) {
+    if (record?.operation === operation && context.checks.has('operation.repeated')) {
       const stored = storedReplica(draft, tenant, name);
       const status = replicaStatus(draft, tenant, name);
       if (stored !== undefined && status !== undefined)
@@ -38,12 +38,15 @@ export const incarnate =
     const refused =
       checkActor(context, draft, input.actor) ??
       checkEdge(context, 'workload-controller', 'none', input.stage) ??
-      (input.actor.kind === 'workload-controller'
+      (input.actor.kind === 'workload-controller' || !context.checks.has('owner.operation')
         ? undefined
         : reject('NotOwner', `replicas are not for ${input.actor.kind} to make`));
     if (refused !== undefined) return refused;
     const workload = storedWorkload(draft, tenant, input.workload);
-    if (workload === undefined || workload.metadata.uid !== input.workloadUid)
+    if (
+      workload === undefined ||
+      (workload.metadata.uid !== input.workloadUid && context.checks.has('incarnate.workload'))
+    )
       return reject('ReplicaChanged', `workload ${tenant}/${input.workload} is gone`);
     if (workload.metadata.deletionTimestamp !== undefined)
       return reject('ReplicaChanged', `workload ${tenant}/${input.workload} is being deleted`);
@@ -156,7 +159,14 @@ function replacedReplica(
   const taken = (why: string): Rejection => reject('SlotTaken', `slot ${slot} of ${workloadName}: ${why}`);
   const spec = storedWorkload(draft, tenant, workloadName)?.spec;
   if (before.status.stage !== 'Unknown') return taken(`${record.replica} is ${before.status.stage}`);
-  if (spec?.onNodeLost?.action !== 'Replace' || spec.template.execution === 'AtMostOne')
+  // What the lost one was promised counts as well as what the workload says now.
+  const promised = storedRevision(draft, tenant, before.stored.spec.revision)?.spec.template.execution;
+  if (
+    (spec?.onNodeLost?.action !== 'Replace' ||
+      spec.template.execution === 'AtMostOne' ||
+      promised === 'AtMostOne') &&
+    context.checks.has('incarnate.atMostOne')
+  )
     return taken(`${record.replica} is lost and may still run; the workload does not allow a second`);
   if (record.lost !== undefined && context.checks.has('incarnate.lost'))
     return taken(`${record.lost.replica} is lost and was replaced already; one replacement at a time`);

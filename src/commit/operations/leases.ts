@@ -1,8 +1,15 @@
 import type { RenewLease, TakeLease } from '../../model/ports.js';
-import { type Epoch, leaseKey, type LeaseRecord, sameEpoch, shownEpoch } from '../../model/records.js';
+import {
+  type Epoch,
+  leaseKey,
+  type LeaseRecord,
+  nodeOfLease,
+  sameEpoch,
+  shownEpoch,
+} from '../../model/records.js';
 import { type Context, nextEpoch } from '../context.js';
 import { already, commit, commitAt, type Decide, reject } from '../decision.js';
-import { leaseRecord } from '../stored.js';
+import { leaseRecord, nodeEpoch } from '../stored.js';
 
 /** A lease that was given up: anybody may take it at once. */
 const nobody = '';
@@ -47,6 +54,17 @@ export const renewLease =
         context.checks.has('epoch.renew'))
     )
       return reject('StaleEpoch', staleMessage(input, current));
+    // A fence has expired under that epoch: an acknowledgement would let run what was declared ended (§8).
+    const node = nodeOfLease(input.name);
+    if (
+      node !== undefined &&
+      nodeEpoch(draft, node)?.state === 'Closed' &&
+      context.checks.has('epoch.renewClosed')
+    )
+      return reject(
+        'StaleEpoch',
+        `epoch ${shownEpoch(input.epoch)} of node ${node} was closed: it has to register again`,
+      );
     draft.put(leaseKey(input.name), {
       ...current,
       renewedAt: context.at,
@@ -57,10 +75,13 @@ export const renewLease =
 
 /** Gives a lease up. Its epoch stays, so that the next one is larger. */
 export const resignLease =
-  (_context: Context, input: RenewLease): Decide<undefined> =>
+  (context: Context, input: RenewLease): Decide<undefined> =>
   (draft) => {
     const current = leaseRecord(draft, input.name);
-    if (current === undefined || !sameEpoch(current.epoch, input.epoch))
+    if (
+      current === undefined ||
+      (!sameEpoch(current.epoch, input.epoch) && context.checks.has('epoch.renew'))
+    )
       return reject('StaleEpoch', staleMessage(input, current));
     if (current.holder === nobody) return already(undefined);
     draft.put(leaseKey(input.name), { ...current, holder: nobody } satisfies LeaseRecord);

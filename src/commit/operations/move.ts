@@ -3,7 +3,7 @@ import type { Stage, StageActor } from '../../model/stages.js';
 import { checkActor, checkEdge } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
-import { findReplica, hasDone, moveReplica, stepBy } from '../replica-moves.js';
+import { findReplica, movedBefore, moveReplica, stepBy } from '../replica-moves.js';
 
 /** The edges that have no operation of their own; all others are refused here, whoever owns them. */
 const movedHere: readonly (readonly [actor: StageActor, to: Stage])[] = [
@@ -20,7 +20,8 @@ export const move =
     if (replica === undefined)
       return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
     const { stage } = replica.status;
-    if (hasDone(context, replica.status, input.operation)) return already({ stage });
+    const moved = movedBefore(context, replica.status, input.operation);
+    if (moved !== undefined) return already({ stage: moved });
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
     if (stage !== input.from && context.checks.has('stage.from'))

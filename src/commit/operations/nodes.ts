@@ -11,6 +11,7 @@ import {
   nodeEpochKey,
   nodeLeaseName,
   objectKey,
+  sameEpoch,
 } from '../../model/records.js';
 import { checkActor, checkNodeEpoch } from '../act.js';
 import { type Context, nextEpoch } from '../context.js';
@@ -78,7 +79,7 @@ export const register =
       epoch,
       lastRenewedAt: context.at,
       agent: input.agent,
-    } as NodeStatus);
+    });
     return commit({ epoch });
   };
 
@@ -86,15 +87,16 @@ export const register =
 export const gate =
   (context: Context, input: Gate): Decide<undefined> =>
   (draft) => {
-    if (input.actor.kind !== 'detector')
+    if (input.actor.kind !== 'detector' && context.checks.has('owner.operation'))
       return reject('NotOwner', `the gate is the detector's, not for ${input.actor.kind}`);
+    const state = input.reachability === 'Fresh' ? 'Open' : 'Closed';
     const stale =
-      checkActor(context, draft, input.actor) ?? checkNodeEpoch(context, draft, input.node, input.nodeEpoch);
+      checkActor(context, draft, input.actor) ??
+      checkNodeEpoch(context, draft, input.node, input.nodeEpoch, state === 'Open');
     if (stale !== undefined) return stale;
     const account = nodeAccount(draft, input.node);
     if (account === undefined) return reject('StaleEpoch', `node ${input.node} has never registered`);
     const status = statusOf<Node>(draft, 'Node', undefined, input.node) as NodeStatus | undefined;
-    const state = input.reachability === 'Fresh' ? 'Open' : 'Closed';
     if (account.gate.state === state && status?.reachability === input.reachability)
       return already(undefined);
     const next = { state, ...(state === 'Closed' && { reason: input.reason }), since: context.at } as const;
@@ -112,13 +114,17 @@ export const attest =
   (context: Context, input: Attest): Decide<undefined> =>
   (draft) => {
     const isExpiry = input.isOver === true;
-    if (input.actor.kind !== 'operator' && !(isExpiry && input.actor.kind === 'repair-controller'))
+    if (
+      input.actor.kind !== 'operator' &&
+      !(isExpiry && input.actor.kind === 'repair-controller') &&
+      context.checks.has('owner.operation')
+    )
       return reject('NotOwner', `only an operator attests, not ${input.actor.kind}`);
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
     const current = nodeEpoch(draft, input.node);
     if (current === undefined) return reject('StaleEpoch', `node ${input.node} has never registered`);
-    if (current.epoch.cell !== input.nodeEpoch.cell || current.epoch.number !== input.nodeEpoch.number)
+    if (!sameEpoch(current.epoch, input.nodeEpoch) && context.checks.has('epoch.node'))
       return reject(
         'StaleEpoch',
         `node ${input.node} has registered again since; look at it before attesting`,
@@ -130,8 +136,11 @@ export const attest =
       return commit(undefined);
     }
     if (attestation?.operation === input.operation) return already(undefined);
+    // What it is about must not grow: nothing is bound, reported or renewed under that epoch from now on, also when
+    // the word is taken back, and an agent that is alive after all registers again.
     draft.put(nodeEpochKey(input.node), {
       ...rest,
+      state: context.checks.has('attest.closeEpoch') ? 'Closed' : rest.state,
       attestation: {
         by: input.actor.name,
         reason: input.reason,

@@ -26,6 +26,16 @@ export function proposedReplica(
   return stored === undefined || status === undefined ? undefined : { tenant, name, stored, status };
 }
 
+/** Named again because a replica of the same name may be another one by now. */
+export const checkUid = (
+  { checks }: Context,
+  proposal: Proposal,
+  { stored, tenant, name }: LiveReplica,
+): Rejection | undefined =>
+  stored.metadata.uid !== proposal.replica.uid && checks.has('bind.uid')
+    ? reject('ReplicaChanged', `replica ${tenant}/${name} is another now (${stored.metadata.uid})`)
+    : undefined;
+
 export function checkProposal(
   context: Context,
   draft: Draft,
@@ -34,13 +44,11 @@ export function checkProposal(
   stages: readonly ReplicaStatus['stage'][],
 ): Placing | Rejection {
   const { checks } = context;
-  if (proposal.actor.kind !== 'scheduler')
+  if (proposal.actor.kind !== 'scheduler' && checks.has('owner.operation'))
     return reject('NotOwner', `placing is not for ${proposal.actor.kind} to do`);
-  const stale = checkActor(context, draft, proposal.actor);
+  const stale = checkActor(context, draft, proposal.actor) ?? checkUid(context, proposal, replica);
   if (stale !== undefined) return stale;
   const { stored, status, tenant, name } = replica;
-  if (stored.metadata.uid !== proposal.replica.uid && checks.has('bind.uid'))
-    return reject('ReplicaChanged', `replica ${tenant}/${name} is another now (${stored.metadata.uid})`);
   if (!stages.includes(status.stage) && checks.has('bind.stage'))
     return reject('ReplicaChanged', `replica ${tenant}/${name} is ${status.stage}`);
   const slot = slotRecord(draft, tenant, stored.spec.workload, stored.spec.slot);

@@ -1,5 +1,3 @@
-import type { Gang, GangStatus } from '../../model/kinds/gang.js';
-import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Release, ReleaseHold } from '../../model/ports.js';
 import { leaseKey, type NodeEpoch, nodeEpochKey, nodeLeaseName } from '../../model/records.js';
@@ -12,12 +10,13 @@ import type { Draft } from '../draft.js';
 import {
   carriedByNode,
   findReplica,
-  hasDone,
+  movedBefore,
   type LiveReplica,
   moveReplica,
   stepBy,
 } from '../replica-moves.js';
 import {
+  gangStatus,
   leaseRecord,
   nodeEpoch,
   putStatus,
@@ -25,6 +24,8 @@ import {
   statusOf,
   storedReplica,
   storedReservation,
+  storedRevision,
+  storedWorkload,
 } from '../stored.js';
 
 /** Declares a replica ended without its agent's word, on proof that it does not run. */
@@ -35,21 +36,21 @@ export const release =
     if (replica === undefined)
       return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
     const { stage } = replica.status;
-    if (hasDone(context, replica.status, input.operation)) return already({ stage });
+    const moved = movedBefore(context, replica.status, input.operation);
+    if (moved !== undefined) return already({ stage: moved });
     const refused =
       checkActor(context, draft, input.actor) ??
       checkEdge(context, input.actor.kind as StageActor, stage, 'Released') ??
       checkProof(context, draft, input, replica);
     if (refused !== undefined) return refused;
     if (stage === 'Scheduled') {
-      const freed = freeHold(
-        context,
-        draft,
-        replica.tenant,
-        replica.status.hold ?? '',
-        'Released',
-        input.reason,
-      );
+      const freed = freeHold(context, draft, {
+        tenant: replica.tenant,
+        name: replica.status.hold ?? '',
+        state: 'Released',
+        reason: input.reason,
+        isOwnerEnding: true,
+      });
       if (freed !== undefined) return freed;
     }
     const by = stepBy(input.actor);
@@ -73,11 +74,12 @@ function checkProof(
   context: Context,
   draft: Draft,
   { proof, actor }: Release,
-  { name, status }: LiveReplica,
+  { tenant, name, stored, status }: LiveReplica,
 ): Rejection | undefined {
   const { binding } = status;
   if (proof.kind === 'NeverBound')
-    return binding === undefined && actor.kind === 'workload-controller'
+    return (binding === undefined && actor.kind === 'workload-controller') ||
+      !context.checks.has('release.neverBound')
       ? undefined
       : reject(
           'NotOwner',
@@ -90,6 +92,11 @@ function checkProof(
     return epoch.attestation !== undefined || !context.checks.has('release.attestation')
       ? undefined
       : reject('NotOwner', `nobody attests that what ran on ${binding.node} has stopped`);
+  if (!isFenced(draft, tenant, stored.spec) && context.checks.has('release.contract'))
+    return reject(
+      'NotOwner',
+      `${name} does not stop by itself: only AtMostOne replicas whose workload says Fence end with their fence`,
+    );
   const key = leaseKey(nodeLeaseName(binding.node));
   const isUnchanged =
     leaseRecord(draft, nodeLeaseName(binding.node)) !== undefined &&
@@ -102,6 +109,13 @@ function checkProof(
   return undefined;
 }
 
+/** Whether its agent was told to stop it by itself when renewals fail: only then an expired fence proves its end. */
+function isFenced(draft: Draft, tenant: string, spec: LiveReplica['stored']['spec']): boolean {
+  const { execution } = storedRevision(draft, tenant, spec.revision)?.spec.template ?? {};
+  const action = storedWorkload(draft, tenant, spec.workload)?.spec.onNodeLost?.action;
+  return execution === 'AtMostOne' && action === 'Fence';
+}
+
 /** Gives a hold up, or puts its expiry into effect: once, and its replica is queued again. */
 export const releaseHold =
   (context: Context, input: ReleaseHold): Decide<undefined> =>
@@ -112,11 +126,21 @@ export const releaseHold =
     if (stored === undefined || status === undefined || stored.metadata.uid !== input.uid)
       return reject('HoldGone', `hold ${tenant}/${name} is gone`);
     if (status.state === input.as) return already(undefined);
-    if (input.actor.kind !== 'scheduler' && input.actor.kind !== 'collector')
+    if (
+      input.actor.kind !== 'scheduler' &&
+      input.actor.kind !== 'collector' &&
+      context.checks.has('owner.operation')
+    )
       return reject('NotOwner', `holds are not for ${input.actor.kind} to release`);
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
-    const freed = freeHold(context, draft, tenant, name, input.as, input.reason);
+    const freed = freeHold(context, draft, {
+      tenant,
+      name,
+      state: input.as,
+      reason: input.reason,
+      isOwnerEnding: false,
+    });
     if (freed !== undefined) return freed;
     const { owner } = stored.spec;
     const replica = storedReplica(draft, tenant, owner.name);
@@ -127,7 +151,7 @@ export const releaseHold =
       moveReplica(
         context,
         draft,
-        { tenant, name: owner.name, stored: replica, status: rest as ReplicaStatus },
+        { tenant, name: owner.name, stored: replica, status: rest },
         {
           ...by,
           to: 'Queued',
@@ -139,13 +163,19 @@ export const releaseHold =
     return commit(undefined);
   };
 
+interface FreedHold {
+  readonly tenant: string;
+  readonly name: string;
+  readonly state: 'Released' | 'Expired';
+  readonly reason: string;
+  /** The replica it is for is not wanted any more: then it goes, even if its gang is committed. */
+  readonly isOwnerEnding: boolean;
+}
+
 function freeHold(
   context: Context,
   draft: Draft,
-  tenant: string,
-  name: string,
-  state: 'Released' | 'Expired',
-  reason: string,
+  { tenant, name, state, reason, isOwnerEnding }: FreedHold,
 ): Rejection | undefined {
   const stored = storedReservation(draft, tenant, name);
   const status = statusOf<Reservation>(draft, 'Reservation', tenant, name) as ReservationStatus | undefined;
@@ -155,17 +185,16 @@ function freeHold(
     return reject('HoldGone', `hold ${tenant}/${name} is ${status.state}`);
   if (stored.spec.intent === 'Gang') {
     const gang = storedReplica(draft, tenant, stored.spec.owner.name)?.spec.gang;
-    const gangStatus =
-      gang === undefined
-        ? undefined
-        : (statusOf<Gang>(draft, 'Gang', tenant, gang) as GangStatus | undefined);
-    if (gang !== undefined && gangStatus !== undefined) {
-      if (gangStatus.state === 'Committed' && context.checks.has('gang.holds'))
+    const members = gang === undefined ? undefined : gangStatus(draft, tenant, gang);
+    if (gang !== undefined && members !== undefined) {
+      if (members.state === 'Committed' && !isOwnerEnding && context.checks.has('gang.committed'))
         return reject('GangCommitted', `gang ${gang} is committed: its members go forward`);
-      putStatus(draft, 'Gang', tenant, gang, {
-        ...gangStatus,
-        holds: Math.max(0, (gangStatus.holds ?? 0) - 1),
-      });
+      if (context.checks.has('gang.count'))
+        putStatus(draft, 'Gang', tenant, gang, {
+          ...members,
+          // A gang of that name may have been made anew since.
+          holds: Math.max(0, (members.holds ?? 0) - 1),
+        });
     }
   }
   unpostCharge(context, draft, stored.metadata.uid, status.charge, carriedByNode(status));

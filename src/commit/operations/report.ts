@@ -4,7 +4,7 @@ import type { Stage } from '../../model/stages.js';
 import { checkEdge, checkNodeEpoch } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
-import { findReplica, hasDone, moveReplica } from '../replica-moves.js';
+import { findReplica, movedBefore, moveReplica } from '../replica-moves.js';
 import { putStatus, slotRecord } from '../stored.js';
 import { endDisruption } from './disrupt.js';
 
@@ -16,7 +16,8 @@ export const report =
     if (replica === undefined)
       return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
     const { status, stored, tenant } = replica;
-    if (hasDone(context, status, input.operation)) return already({ stage: status.stage });
+    const moved = movedBefore(context, status, input.operation);
+    if (moved !== undefined) return already({ stage: moved });
     const stale = checkNodeEpoch(context, draft, input.node, input.nodeEpoch);
     if (stale !== undefined) return stale;
     const { binding } = status;
@@ -68,7 +69,9 @@ export const report =
       },
       change,
     );
-    if (to === 'Ready' && isHolder) endDisruption(draft, tenant, workload, slot, false);
+    // A batch replica need never be ready: that it is done is as good.
+    if (isHolder && (to === 'Ready' || to === 'Serving' || to === 'Succeeded'))
+      endDisruption(draft, tenant, workload, slot, false);
     return commit({ stage: to });
   };
 

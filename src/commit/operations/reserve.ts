@@ -1,20 +1,22 @@
 import { createHash } from 'node:crypto';
 import { addAmounts, type Amount, amountOf, amountsOf, subtractAmounts } from '../../model/amount.js';
-import type { Gang, GangStatus } from '../../model/kinds/gang.js';
+import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
 import type { Reserve } from '../../model/ports.js';
-import { objectKey } from '../../model/records.js';
+import { type NodeAccount, objectKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
 import { chargedAmount, postCharge } from '../accounts.js';
 import { checkEdge } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
-import { newCharge } from '../new-charge.js';
+import { amountsAsked, newCharge } from '../new-charge.js';
 import { checkNeighbours } from '../placement-rules.js';
-import { beyond, findReplica, type LiveReplica, moveReplica, stepBy } from '../replica-moves.js';
+import { beyond, isNothing, least } from '../amount-parts.js';
+import { findReplica, type LiveReplica, moveReplica, stepBy } from '../replica-moves.js';
 import {
+  gangStatus,
   putStatus,
   statusOf,
   storedPriorityClass,
@@ -53,7 +55,8 @@ export const reserve =
       checkNeighbours(context, draft, candidate) ??
       checkGang(context, draft, input, replica);
     if (refused !== undefined) return refused;
-    const awaits = awaitsOf(draft, input, candidate.revision, candidate.account);
+    const wanted = amountOf(amountsAsked(candidate.revision.spec.template.resources));
+    const awaits = awaitsOf(context, draft, input, wanted, candidate.account);
     if ('kind' in awaits) return awaits;
     const awaited = awaits.reduce((sum: Amount, { amount }) => addAmounts(sum, amount), {});
     const charge = newCharge(context, draft, {
@@ -65,6 +68,14 @@ export const reserve =
     const outranked = checkRanks(context, draft, candidate.revision, charge, awaits);
     if (outranked !== undefined) return outranked;
     for (const { victim } of awaits) {
+      // One that goes already is not moved again; from now on what it frees is spoken for.
+      if (victim.status.stage === 'Releasing') {
+        putStatus(draft, 'Replica', victim.tenant, victim.name, {
+          ...victim.status,
+          awaitedBy: `${tenant}/${name}`,
+        } satisfies ReplicaStatus);
+        continue;
+      }
       const limited = disrupt(context, draft, victim, {
         ...stepBy({ ...input.actor, kind: 'preemption' }),
         reason: 'Preempted',
@@ -124,7 +135,7 @@ export const reserve =
       { ...by, to: 'Scheduled', reason: 'Held', operation: input.operation, evidence },
       { hold: name },
     );
-    countGangHold(draft, input, replica);
+    countGangHold(context, draft, input, replica);
     return commit({ reservation: name, uid: context.uid });
   };
 
@@ -143,14 +154,20 @@ function checkGang(
         ? `${stored.metadata.name} is in no gang`
         : `a member of gang ${gang} holds for it, with intent Gang`,
     );
-  const state = (statusOf<Gang>(draft, 'Gang', tenant, gang) as GangStatus | undefined)?.state;
+  const state = gangStatus(draft, tenant, gang)?.state;
   if (state === 'Reserving' || !context.checks.has('bind.gang')) return undefined;
   return reject('GangIncomplete', `gang ${gang} is ${state ?? 'not begun'}, not Reserving`);
 }
 
-function countGangHold(draft: Draft, input: Reserve, { stored, tenant }: LiveReplica): void {
+function countGangHold(
+  context: Context,
+  draft: Draft,
+  input: Reserve,
+  { stored, tenant }: LiveReplica,
+): void {
   if (input.intent !== 'Gang' || stored.spec.gang === undefined) return;
-  const status = statusOf<Gang>(draft, 'Gang', tenant, stored.spec.gang) as GangStatus;
+  const status = gangStatus(draft, tenant, stored.spec.gang);
+  if (status === undefined || !context.checks.has('gang.count')) return;
   putStatus(draft, 'Gang', tenant, stored.spec.gang, { ...status, holds: (status.holds ?? 0) + 1 });
 }
 
@@ -159,18 +176,23 @@ interface Awaited {
   readonly amount: Amount;
 }
 
-/** What each victim will free for the hold: as much as is missing now, and no more than it has. */
+/**
+ * What each victim will free for the hold: as much as is missing now, and no more than it has. A victim that would
+ * free nothing of it is left alone. On a node that offers less than is used already, victims make up for that too,
+ * but the hold never awaits more than it asks for: what it posts now is not below zero, so use never falls before
+ * somebody is released (S2).
+ */
 function awaitsOf(
+  context: Context,
   draft: Draft,
-  { victims = [], node }: Reserve,
-  revision: Stored<WorkloadRevision>,
-  account: { readonly allocatable: Amount; readonly used: Amount },
+  { victims = [], node, replica }: Reserve,
+  wanted: Amount,
+  account: NodeAccount,
 ): readonly Awaited[] | Rejection {
   const awaits: Awaited[] = [];
-  let missing = beyond(
-    amountOf(revision.spec.template.resources ?? none),
-    subtractAmounts(account.allocatable, account.used),
-  );
+  const seen = new Set<string>();
+  let missing = beyond(wanted, subtractAmounts(account.allocatable, account.used));
+  let open = least(missing, wanted);
   for (const ref of victims) {
     const victim = findReplica(draft, ref);
     const charge = victim?.status.charge;
@@ -181,17 +203,36 @@ function awaitsOf(
       isTerminal(victim.status.stage)
     )
       return reject('ReplicaChanged', `victim ${ref.tenant}/${ref.name} is not on ${node} any more`);
-    if (victim.status.awaitedBy !== undefined)
-      return reject('HoldGone', `victim ${ref.name} makes room for another already`);
+    if (seen.has(ref.uid)) continue;
+    seen.add(ref.uid);
+    if (isAwaited(draft, victim) && context.checks.has('reserve.victim'))
+      return reject(
+        'HoldGone',
+        `victim ${ref.name} makes room for ${victim.status.awaitedBy} already, not for ${replica.name}`,
+      );
     const has = amountOf(charge.amounts);
-    const rest = beyond(missing, has);
-    awaits.push({ victim, amount: beyond(missing, rest) });
-    missing = rest;
+    const freed = least(missing, has);
+    if (isNothing(freed)) continue;
+    const amount = least(open, has);
+    awaits.push({ victim, amount });
+    missing = subtractAmounts(missing, freed);
+    open = subtractAmounts(open, amount);
   }
+  if (awaits.length > 0 && !isNothing(missing) && context.checks.has('bind.capacity'))
+    return reject(
+      'NodeFull',
+      `node ${node} has not enough left for ${replica.name}, also when ${awaits.map(({ victim }) => victim.name).join(', ')} end`,
+    );
   return awaits;
 }
 
-const none = {};
+/** Whether a hold that stands gets what this one frees. A hold that was given up meanwhile gets nothing any more. */
+function isAwaited(draft: Draft, { status, stored }: LiveReplica): boolean {
+  if (status.awaitedBy === undefined) return false;
+  const [tenant = '', hold = ''] = status.awaitedBy.split('/');
+  const held = statusOf<Reservation>(draft, 'Reservation', tenant, hold) as ReservationStatus | undefined;
+  return held?.state === 'Held' && held.awaits?.some(({ uid }) => uid === stored.metadata.uid) === true;
+}
 
 /** A preemptor ranks strictly above every victim, so that no circle of preemptions exists. */
 function checkRanks(
