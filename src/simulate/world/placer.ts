@@ -187,7 +187,8 @@ export class ScriptedPlacer {
     this.#attempts += 1;
     const isScheduled = replica.status?.stage === 'Scheduled';
     const isGang = replica.spec.gang !== undefined;
-    const doesReserve = !isScheduled && (isGang || (this.options.reserves && random.chance(0.3)));
+    const hasGangBegun = snapshot.gangs.some(({ name, tenant, state }) => name === replica.spec.gang && tenant === replica.metadata.namespace && state === 'Committed');
+    const doesReserve = !isScheduled && ((isGang && !hasGangBegun) || (this.options.reserves && random.chance(0.3)));
     if (
       isGang &&
       isScheduled &&
