@@ -39,7 +39,7 @@ const allStages: readonly Stage[] = [
   'Unknown',
 ];
 
-const lookMs = 400;
+const lookMs = 600;
 const renewMs = 5_000;
 
 /**
@@ -73,7 +73,8 @@ export class ScriptedAgent {
     let renewedAt = env.clock.monotonic();
     let isRenewing = false;
     for (;;) {
-      await env.sleep(lookMs / 2 + env.random.integer(lookMs));
+      // Nobody is in a hurry once nothing goes wrong any more.
+      await env.sleep((this.world.faults.isStopped ? 2_000 : 0) + lookMs / 2 + env.random.integer(lookMs));
       if (!isRenewing && msBetween(renewedAt, env.clock.monotonic()) >= renewMs) {
         isRenewing = true;
         renewedAt = env.clock.monotonic();

@@ -65,7 +65,7 @@ export class Meddler {
         ? this.#helpOut(reach, authority, own)
         : this.#meddle(life, reach, authority, own, past);
       await act.catch(() => undefined);
-      if (this.world.faults.isStopped) await life.env.sleep(1_000);
+      if (this.world.faults.isStopped) await life.env.sleep(3_000);
     }
   }
 

@@ -94,6 +94,7 @@ export class ScriptedPlacer {
     const { env } = life;
     const snapshot = await this.world.ask(life, this.servers, lookAt);
     // Old on purpose: the world goes on before it is used.
+    if (this.world.faults.isStopped) await env.sleep(1_500);
     await env.sleep(env.random.integer(env.random.chance(0.3) ? 3_000 : lookMs));
     if (snapshot === undefined) return;
     for (const gang of snapshot.gangs) await this.#driveGang(authority, actor, gang);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { CheckName } from '../../commit/checks.js';
 import { Checks } from '../../commit/checks.js';
 import type { Env } from '../../env/env.js';
@@ -23,6 +24,8 @@ export interface WorldOptions {
   /** A check of the authority that is switched off, to see whether anybody notices. */
   readonly mutant?: CheckName;
   readonly trace?: (line: string) => void;
+  /** Told each commit as one line of JSON: revision, time, process, changes. */
+  readonly onCommit?: (line: string) => void;
 }
 
 /** How often the state is checked from scratch, besides what each commit touched. */
@@ -43,7 +46,7 @@ export class World {
   /** What is open in each process at the moment. */
   readonly reaches = new Map<SimProcess, Reach>();
   readonly commits: Commit[] = [];
-  /** When each transaction was attempted, by whom. */
+  /** When each transaction was attempted. */
   readonly attempts: number[] = [];
   readonly rejectedBinds = new Map<string, { tenant: string; name: string; uid: string }>();
   readonly witness: Witness;
@@ -57,6 +60,7 @@ export class World {
   readonly #cutFromStore = new Set<string>();
   #failure: Error | undefined;
   #refused = 0;
+  readonly #digest = createHash('sha256');
 
   constructor(readonly options: WorldOptions) {
     this.time = new VirtualTime({
@@ -84,6 +88,11 @@ export class World {
     return this.#refused;
   }
 
+  /** Of everything that was committed, when and by whom. */
+  get digest(): string {
+    return this.#digest.copy().digest('hex');
+  }
+
   /** How often each rule had something to check. */
   get checked(): ReadonlyMap<SafetyRule, number> {
     const counts = new Map<SafetyRule, number>();
@@ -106,6 +115,7 @@ export class World {
     const shared = {
       store: this.#store,
       transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
+      onAttempt: () => void this.attempts.push(this.time.nowMs),
     };
     const reach = await reachStore(
       life,
@@ -156,6 +166,13 @@ export class World {
       });
   }
 
+  /** Cuts processes off from the store for a while; all of them unless some are named. */
+  cutFromStore(forMs: number, processes: readonly SimProcess[] = this.processes): void {
+    this.faults.count('storeCut');
+    for (const { name } of processes) this.#cutFromStore.add(name);
+    this.wire.after(forMs, () => processes.forEach(({ name }) => this.#cutFromStore.delete(name)));
+  }
+
   /** Faults stop: cuts heal, whoever is down is started. */
   calm(): void {
     this.faults.stop();
@@ -166,7 +183,8 @@ export class World {
 
   /** Lets time pass, until it is over or something is broken. */
   async run(untilMs: number): Promise<void> {
-    const stepMs = 1_000;
+    // While faults go on it is looked often at who has to be started again.
+    const stepMs = this.faults.isStopped ? 10_000 : 1_000;
     while (this.time.nowMs < untilMs && !this.isBroken) {
       await this.time.run(Math.min(untilMs, this.time.nowMs + stepMs));
       // A crash by a fault of a call is mended by itself, as a supervisor of the machine would.
@@ -233,7 +251,6 @@ export class World {
   }
 
   async #transact(transaction: Transaction, by: string): Promise<TransactOutcome> {
-    this.attempts.push(this.time.nowMs);
     const outcome = await this.#store.transact(transaction);
     if (outcome.kind === 'Committed' && transaction.writes.length > 0) {
       const commit = this.history.apply(outcome.revision, this.time.nowMs, by, transaction.writes);
@@ -245,6 +262,9 @@ export class World {
   #checkCommit(commit: Commit): void {
     if (commit.changes.length === 0) return;
     this.commits.push(commit);
+    const line = JSON.stringify([commit.revision, commit.atMs, commit.by, commit.changes]);
+    this.#digest.update(line);
+    this.options.onCommit?.(line);
     this.witness.onCommit(commit);
     for (const checker of this.#checkers.all) this.#violated(checker.onCommit(commit, this.history));
     if (this.history.commits % wholeEveryCommits === 0) this.checkWhole();
