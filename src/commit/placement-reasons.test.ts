@@ -219,6 +219,18 @@ const cases: readonly Case[] = [
     answer: 'GateClosed: node n1 takes nothing new: late for 9 s',
   },
   {
+    title: 'a node that cannot keep a fence, for work that relies on it',
+    options: { template: { execution: 'AtMostOne' } },
+    prepare: (cell) => cell.node('n1', { agent: { fencing: 'Unsupported' } }),
+    answer: 'FenceUnsupported: node n1 cannot keep the fence that web relies on',
+  },
+  {
+    title: 'a node that cannot keep a fence, for work that does not rely on it',
+    options: { template: { execution: 'AtMostOne' }, onNodeLost: { action: 'Wait' } },
+    prepare: (cell) => cell.node('n1', { agent: { fencing: 'Unsupported' } }),
+    answer: 'Committed',
+  },
+  {
     title: 'a node that is kept for recovery',
     prepare: (cell) => label(cell, { [recoveryPoolLabel]: 'true' }),
     answer: 'PoolReserved: node n1 is kept for recovery; class default may not use it',
