@@ -159,6 +159,18 @@ const cases: readonly Case[] = [
     answer: 'Tainted: node n1 is draining',
   },
   {
+    title: 'a node that is being deleted',
+    prepare: async (cell) => {
+      const key = { kind: 'Node', namespace: undefined, name: 'n1' };
+      await cell.objects.modify(kindOf('Node'), key, 'spec', (live) => ({
+        ...live,
+        metadata: { ...live.metadata, finalizers: ['example.com/wait'] },
+      }));
+      await cell.objects.delete(kindOf('Node'), key);
+    },
+    answer: 'Tainted: node n1 is being deleted',
+  },
+  {
     title: 'another replica of its own that it keeps apart from',
     options: { placement: { antiAffinity: [{ topology: 'Node' }] } },
     prepare: async (cell) => done(await cell.bind(await cell.incarnate(await own(cell), '9'), 'n1')),
