@@ -5,7 +5,7 @@ import type { Stage } from '../model/stages.js';
 import type { Replica } from '../model/kinds/replica.js';
 import { Checks } from './checks.js';
 import { Committer, type CommitterOptions } from './committer.js';
-import { type Context, OperationContext } from './context.js';
+import { type Context, OperationContext, Seconds } from './context.js';
 import { eachSettled } from './each-settled.js';
 import type { Decide } from './decision.js';
 import { bind } from './operations/bind.js';
@@ -38,10 +38,12 @@ type Outcome<T> = ports.Outcome<T>;
 export class CommitAuthority implements ports.Authority {
   readonly #committer: Committer;
   readonly #checks: Checks;
+  readonly #seconds: Seconds;
 
   constructor(private readonly options: AuthorityOptions) {
     this.#committer = new Committer(options);
     this.#checks = options.checks ?? new Checks();
+    this.#seconds = new Seconds(options.env);
   }
 
   takeLease(input: ports.TakeLease): Promise<Outcome<{ readonly epoch: Epoch }>> {
@@ -102,8 +104,7 @@ export class CommitAuthority implements ports.Authority {
   }
 
   #submit<T>(decide: (context: Context) => Decide<T>): Promise<Outcome<T>> {
-    return this.#committer.submit(
-      decide(new OperationContext(this.options.env, this.#checks, this.options.cell)),
-    );
+    const { env, cell } = this.options;
+    return this.#committer.submit(decide(new OperationContext(env, this.#seconds, this.#checks, cell)));
   }
 }

@@ -44,6 +44,7 @@ export const checkNames = [
   'bind.antiAffinity.others',
   'bind.spread',
   'bind.pool',
+  'bind.fence',
   'bind.capacity',
   'bind.devices',
   'bind.ports',

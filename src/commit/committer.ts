@@ -12,7 +12,7 @@ import {
 } from '../store/contract.js';
 import { CommitView } from './commit-view.js';
 import type { Decide, Decision } from './decision.js';
-import { BatchDraft, deferred, MemberDraft } from './draft.js';
+import { BatchDraft, deferred, MemberDraft, type Touched } from './draft.js';
 import { MemberQueue } from './member-queue.js';
 
 interface Member {
@@ -28,7 +28,7 @@ interface Member {
 interface Decided {
   readonly member: Member;
   readonly decision: Decision<unknown>;
-  readonly reads: ReadonlySet<string>;
+  readonly reads: readonly Touched[];
 }
 
 export interface CommitterOptions {
@@ -130,12 +130,12 @@ export class Committer {
     const own = new MemberDraft(draft);
     try {
       const decision = member.decide(own);
-      if (decision.kind !== 'commit') own.written.clear();
-      if (draft.take(own, guardsMax, writesMax)) return { member, decision, reads: own.reads };
+      if (draft.take(own, decision.kind === 'commit', guardsMax, writesMax))
+        return { member, decision, reads: own.reads };
       if (draft.guards + draft.writes > 0) return 'full';
       throw new BerthError(
         'InvalidTransaction',
-        `the operation relies on ${own.reads.size} keys and writes ${own.written.size}; at most ${guardsMax} and ${writesMax} are allowed: name fewer victims`,
+        `the operation relies on ${own.reads.length} keys and writes ${own.written.length}; at most ${guardsMax} and ${writesMax} are allowed: name fewer victims`,
       );
     } catch (error) {
       if (error === deferred && this.#underWay > 0) this.#deferred.push(member);
@@ -216,11 +216,7 @@ export class Committer {
         }
         this.#isDraining = true;
         for (const { member, reads } of decided)
-          for (const key of failed)
-            if (reads.has(key)) {
-              member.attempts += 1;
-              break;
-            }
+          if (reads.some(({ key }) => failed.has(key))) member.attempts += 1;
         this.#again(decided);
       }
     }

@@ -1,5 +1,5 @@
 import type { Env } from '../env/env.js';
-import { wallTimestamp } from '../env/instant.js';
+import { wallMs, wallTimestamp } from '../env/instant.js';
 import type { Epoch } from '../model/records.js';
 import type { Checks } from './checks.js';
 
@@ -14,6 +14,24 @@ export interface Context {
   readonly cell: number;
 }
 
+/** Now to the second, as people read it; written once a second and not for each operation. */
+export class Seconds {
+  #second = -1;
+  #written = '';
+
+  constructor(private readonly env: Env) {}
+
+  now(): string {
+    const now = this.env.clock.wall();
+    const second = Math.floor(wallMs(now) / 1_000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#written = wallTimestamp(now).replace(/\.\d+Z$/, 'Z');
+    }
+    return this.#written;
+  }
+}
+
 /** Asks for time and chance only when the operation does, and then once, however often it is decided again. */
 export class OperationContext implements Context {
   #at: string | undefined;
@@ -21,12 +39,13 @@ export class OperationContext implements Context {
 
   constructor(
     private readonly env: Env,
+    private readonly seconds: Seconds,
     readonly checks: Checks,
     readonly cell: number,
   ) {}
 
   get at(): string {
-    return (this.#at ??= wallTimestamp(this.env.clock.wall()).replace(/\.\d+Z$/, 'Z'));
+    return (this.#at ??= this.seconds.now());
   }
 
   get uid(): string {

@@ -39,11 +39,17 @@ export interface ViewEntry {
 /** Thrown by a draft when an operation can only be decided once the transactions under way have ended. */
 export const deferred = new Error('decide this again when the transactions under way have ended');
 
-interface Touched {
+/** A key that a transaction in the making has to do with. */
+export interface Touched {
+  readonly key: string;
   readonly entry: ViewEntry;
   isGuarded: boolean;
   isWritten: boolean;
   value: unknown;
+  // What the member that is being decided did with it last; marks instead of sets, because this is the hot path.
+  reader: MemberDraft | undefined;
+  writer: MemberDraft | undefined;
+  draftValue: unknown;
 }
 
 /** One transaction in the making: its members are decided one after the other, each on top of those before it. */
@@ -67,40 +73,46 @@ export class BatchDraft {
     if (touched === undefined) {
       const entry = this.view.entry(key);
       if (entry.isInFlight && !this.mayChain) throw deferred;
-      touched = { entry, isGuarded: false, isWritten: false, value: entry.value };
+      touched = {
+        key,
+        entry,
+        isGuarded: false,
+        isWritten: false,
+        value: entry.value,
+        reader: undefined,
+        writer: undefined,
+        draftValue: undefined,
+      };
       this.touched.set(key, touched);
     }
     return touched;
   }
 
   /**
-   * Takes in what a member read and wrote; false if the transaction has no room for it. A member that was
-   * rejected is taken in too: its rejection is as true as its reads are.
+   * Takes in what a member read and, if it commits, wrote; false if the transaction has no room for it. A member that
+   * was rejected is taken in too: its rejection is as true as its reads are.
    */
-  take(member: MemberDraft, guardsMax: number, writesMax: number): boolean {
+  take(member: MemberDraft, isCommit: boolean, guardsMax: number, writesMax: number): boolean {
     let { guards, writes } = this;
-    for (const key of member.reads) {
-      const touched = this.touch(key);
-      // What this transaction has written before was read then, or is not decided on.
-      if (!touched.isGuarded && !touched.isWritten) guards += 1;
-    }
-    for (const [key, value] of member.written) {
-      const touched = this.touch(key);
+    // What this transaction has written before was read then, or is not decided on.
+    for (const touched of member.reads) if (!touched.isGuarded && !touched.isWritten) guards += 1;
+    const written = isCommit ? member.written : [];
+    for (const touched of written) {
       if (!touched.isWritten) writes += 1;
       // What was deleted and comes again is another thing: in one transaction the store would take it for a change
       // of the old one, and its revision of creation, which is a fence, would be the old one's.
-      else if (value !== undefined && touched.value === undefined && touched.entry.value !== undefined)
+      else if (
+        touched.draftValue !== undefined &&
+        touched.value === undefined &&
+        touched.entry.value !== undefined
+      )
         return false;
     }
     if (guards > guardsMax || writes > writesMax) return false;
-    for (const key of member.reads) {
-      const touched = this.touch(key);
-      if (!touched.isWritten) touched.isGuarded = true;
-    }
-    for (const [key, value] of member.written) {
-      const touched = this.touch(key);
+    for (const touched of member.reads) if (!touched.isWritten) touched.isGuarded = true;
+    for (const touched of written) {
       touched.isWritten = true;
-      touched.value = value;
+      touched.value = touched.draftValue;
     }
     this.guards = guards;
     this.writes = writes;
@@ -108,9 +120,10 @@ export class BatchDraft {
   }
 }
 
+/** Only one at a time: what it did is marked on the keys of its batch. */
 export class MemberDraft implements Draft {
-  readonly reads = new Set<string>();
-  readonly written = new Map<string, unknown>();
+  readonly reads: Touched[] = [];
+  readonly written: Touched[] = [];
 
   constructor(private readonly batch: BatchDraft) {}
 
@@ -119,9 +132,10 @@ export class MemberDraft implements Draft {
   }
 
   read(key: string): unknown {
-    if (this.written.has(key)) return this.written.get(key);
-    this.reads.add(key);
-    return this.batch.touch(key).value;
+    const touched = this.batch.touch(key);
+    if (touched.writer === this) return touched.draftValue;
+    this.#reads(touched);
+    return touched.value;
   }
 
   readImmutable(key: string): unknown {
@@ -130,12 +144,13 @@ export class MemberDraft implements Draft {
   }
 
   peek(key: string): unknown {
-    return this.written.has(key) ? this.written.get(key) : this.batch.touch(key).value;
+    const touched = this.batch.touch(key);
+    return touched.writer === this ? touched.draftValue : touched.value;
   }
 
   versionOf(key: string): number {
-    this.reads.add(key);
     const touched = this.batch.touch(key);
+    this.#reads(touched);
     if (touched.isWritten || touched.entry.version === undefined) throw deferred;
     return touched.entry.version;
   }
@@ -147,10 +162,21 @@ export class MemberDraft implements Draft {
   }
 
   put(key: string, value: unknown): void {
-    this.written.set(key, value);
+    const touched = this.batch.touch(key);
+    if (touched.writer !== this) {
+      touched.writer = this;
+      this.written.push(touched);
+    }
+    touched.draftValue = value;
   }
 
   delete(key: string): void {
-    this.written.set(key, undefined);
+    this.put(key, undefined);
+  }
+
+  #reads(touched: Touched): void {
+    if (touched.reader === this) return;
+    touched.reader = this;
+    this.reads.push(touched);
   }
 }

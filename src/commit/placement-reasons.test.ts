@@ -159,6 +159,18 @@ const cases: readonly Case[] = [
     answer: 'Tainted: node n1 is draining',
   },
   {
+    title: 'a node that is being deleted',
+    prepare: async (cell) => {
+      const key = { kind: 'Node', namespace: undefined, name: 'n1' };
+      await cell.objects.modify(kindOf('Node'), key, 'spec', (live) => ({
+        ...live,
+        metadata: { ...live.metadata, finalizers: ['example.com/wait'] },
+      }));
+      await cell.objects.delete(kindOf('Node'), key);
+    },
+    answer: 'Tainted: node n1 is being deleted',
+  },
+  {
     title: 'another replica of its own that it keeps apart from',
     options: { placement: { antiAffinity: [{ topology: 'Node' }] } },
     prepare: async (cell) => done(await cell.bind(await cell.incarnate(await own(cell), '9'), 'n1')),
@@ -217,6 +229,18 @@ const cases: readonly Case[] = [
         operation: 'gate',
       }),
     answer: 'GateClosed: node n1 takes nothing new: late for 9 s',
+  },
+  {
+    title: 'a node that cannot keep a fence, for work that relies on it',
+    options: { template: { execution: 'AtMostOne' } },
+    prepare: (cell) => cell.node('n1', { agent: { fencing: 'Unsupported' } }),
+    answer: 'FenceUnsupported: node n1 cannot keep the fence that web relies on',
+  },
+  {
+    title: 'a node that cannot keep a fence, for work that does not rely on it',
+    options: { template: { execution: 'AtMostOne' }, onNodeLost: { action: 'Wait' } },
+    prepare: (cell) => cell.node('n1', { agent: { fencing: 'Unsupported' } }),
+    answer: 'Committed',
   },
   {
     title: 'a node that is kept for recovery',

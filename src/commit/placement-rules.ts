@@ -8,11 +8,13 @@ import type { Context } from './context.js';
 import { reject, type Rejection } from './decision.js';
 import type { Draft } from './draft.js';
 import {
+  statusOf,
   type Stored,
   storedPriorityClass,
   storedRegion,
   storedRevision,
   storedTenant,
+  storedWorkload,
   workloadAccount,
 } from './stored.js';
 
@@ -39,7 +41,8 @@ export function checkPlacementRules(
     checkNode(context, candidate) ??
     checkWhere(context, draft, candidate) ??
     checkTaints(context, candidate) ??
-    checkPool(context, draft, candidate)
+    checkPool(context, draft, candidate) ??
+    checkFence(context, draft, candidate)
   );
 }
 
@@ -125,6 +128,24 @@ function checkPool(context: Context, draft: Draft, { revision, node }: Candidate
         'PoolReserved',
         `node ${node.metadata.name} is kept for recovery; class ${className} may not use it`,
       );
+}
+
+/** [S5] Work that relies on its fence goes only where it is kept. */
+function checkFence(
+  context: Context,
+  draft: Draft,
+  { tenant, revision, node }: Candidate,
+): Rejection | undefined {
+  if (revision.spec.template.execution !== 'AtMostOne' || !context.checks.has('bind.fence')) return undefined;
+  const { name } = node.metadata;
+  const action = storedWorkload(draft, tenant, revision.spec.workload)?.spec.onNodeLost?.action;
+  if (action !== 'Fence') return undefined;
+  return statusOf<Node>(draft, 'Node', undefined, name)?.agent?.fencing === 'Unsupported'
+    ? reject(
+        'FenceUnsupported',
+        `node ${name} cannot keep the fence that ${revision.spec.workload} relies on`,
+      )
+    : undefined;
 }
 
 /** [S4] What must be kept apart from, and spread among, the replicas that are charged already. */

@@ -63,6 +63,43 @@ describe('what the authority refuses about replicas, slots and actors', () => {
     );
   });
 
+  it('what can only be so if a record was forged is refused all the same', async () => {
+    const forge = async (key: string, change: object) => {
+      const value = Buffer.from(JSON.stringify({ ...(await cell.record<object>(key)), ...change }));
+      await cell.store.transact({ guards: [], writes: [{ kind: 'put', key, value }] });
+    };
+    const first = await cell.incarnate(web);
+    const { reservation } = done(await cell.reserve(first, 'n1'));
+    const key = `/s/Reservation/shop/${reservation}`;
+    const { status } = await cell.record<{ status: object }>(key);
+    await forge(key, { status: { ...status, state: 'Expired' } });
+    const [late] = await cell.unaudited.bind([cell.proposal(first, 'n1')]);
+    expect(answer(late)).toBe(`HoldGone: hold ${reservation} is Expired`);
+    const second = await cell.unaudited.incarnate({
+      actor: cell.actors['workload-controller'],
+      tenant: 'shop',
+      workload: 'web',
+      workloadUid: web.metadata.uid,
+      slot: '1',
+      incarnation: 1,
+      revision: 'web-r1',
+      stage: 'Queued',
+      reason: 'Wanted',
+      operation: 'second',
+    });
+    await forge('/t/shop/web/1', { replica: 'web-1-2', replicaUid: 'other' });
+    const [stray] = await cell.unaudited.bind([cell.proposal(done(second).replica, 'n1')]);
+    expect(answer(stray)).toBe('ReplicaChanged: slot 1 of web belongs to web-1-2 now');
+  });
+
+  it('NoSuchEdge: a move says from where, and is not made from elsewhere', async () => {
+    const replica = await cell.incarnate(web);
+    done(await cell.bind(replica, 'n1'));
+    expect(answer(await cell.move(replica, 'repair-controller', 'Unknown', { from: 'Ready' }))).toBe(
+      'NoSuchEdge: web-0-1 is Bound, not Ready',
+    );
+  });
+
   it('SlotTaken: the incarnation is not the next, or the one before has not ended', async () => {
     expect(answer(await cell.tryIncarnate(web, '0', 2))).toBe(
       'SlotTaken: slot 0 of web is at incarnation 0, so 2 cannot be next',

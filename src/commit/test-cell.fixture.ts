@@ -84,6 +84,8 @@ export async function openTestCell({ store, authority: options, isAudited = true
   const cell = {
     ...opened,
     authority,
+    /** For what no audit would accept. */
+    unaudited: opened.authority as Authority,
     actors,
     epochs,
     operation,

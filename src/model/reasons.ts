@@ -69,6 +69,11 @@ export const reasonTable = {
     callerMay: 'refresh',
     cure: 'a node in a domain that has fewer of them',
   },
+  FenceUnsupported: {
+    meaning: 'the replica relies on its fence, and the node cannot keep one',
+    callerMay: 'refresh',
+    cure: 'a node whose agent says that it can fence',
+  },
   GateClosed: {
     meaning: 'the last durable verdict on the node is Suspect or worse',
     callerMay: 'refresh',

@@ -1,0 +1,153 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { realEnv } from '../env/real.js';
+import type { TransactOutcome } from '../store/contract.js';
+import { MemoryStore } from '../store/memory.js';
+import { answer, done, openTestCell, type TestCell, type WorkloadOptions } from './test-cell.fixture.js';
+
+const first = { cell: 1, number: 1 };
+
+describe('leases', () => {
+  let cell: TestCell;
+  let transactions: [number, TransactOutcome['kind'] | 'Refused'][];
+
+  beforeEach(async () => {
+    transactions = [];
+    cell = await openTestCell({
+      store: new MemoryStore(realEnv()),
+      isAudited: false,
+      authority: { onTransaction: (members, outcome) => transactions.push([members, outcome]) },
+    });
+  });
+
+  it('[S8] renewals of many nodes share a transaction; one under a stale epoch is dropped, the rest commit', async () => {
+    const nodes = Array.from({ length: 50 }, (_, index) => `n${index}`);
+    for (const node of nodes) await cell.node(node);
+    await cell.node('n7');
+    transactions.length = 0;
+    const outcomes = await Promise.all(
+      nodes.map((node) => cell.authority.renew({ name: `node-${node}`, holder: node, epoch: first })),
+    );
+    expect(transactions).toEqual([[50, 'Committed']]);
+    expect(outcomes.filter(({ kind }) => kind === 'Committed')).toHaveLength(49);
+    expect(answer(outcomes[7])).toBe('StaleEpoch: lease node-n7 is at epoch 1.2 with n7, not at 1.1 with n7');
+    expect(await cell.leaseVersion('node-n3')).toBe(done(outcomes[3]).leaseRevision);
+    expect(answer(await cell.authority.renew({ name: 'nobody', holder: 'x', epoch: first }))).toBe(
+      'StaleEpoch: there is no lease nobody',
+    );
+  });
+
+  it('of a thousand nodes go in as few transactions as the store allows', async () => {
+    const nodes = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
+    await Promise.all(nodes.map((node) => cell.node(node)));
+    transactions.length = 0;
+    await Promise.all(
+      nodes.map((node) => cell.authority.renew({ name: `node-${node}`, holder: node, epoch: first })),
+    );
+    expect(transactions.length).toBeLessThanOrEqual(16);
+  });
+
+  it('are taken under the next epoch: free, given up, unchanged for long enough, or by one who is alone', async () => {
+    const take = (operation: string, more: object = {}) =>
+      cell.authority.takeLease({ name: 'one', holder: operation, durationSeconds: 5, operation, ...more });
+    expect(done(await take('a'))).toEqual({ epoch: first });
+    expect(await take('a')).toMatchObject({ kind: 'AlreadyCommitted', result: { epoch: first } });
+    expect(answer(await take('b'))).toBe('NotOwner: lease one is held by a and was renewed meanwhile');
+    const seen = await cell.leaseVersion('one');
+    expect(done(await take('b', { unchangedSince: seen }))).toEqual({ epoch: { cell: 1, number: 2 } });
+    expect(answer(await take('c', { unchangedSince: seen }))).toMatch(/^NotOwner/);
+    expect(answer(await cell.authority.resign({ name: 'one', holder: 'a', epoch: first }))).toBe(
+      'StaleEpoch: lease one is at epoch 1.2 with b, not at 1.1 with a',
+    );
+    const mine = { name: 'one', holder: 'b', epoch: { cell: 1, number: 2 } };
+    done(await cell.authority.resign(mine));
+    expect(await cell.authority.resign(mine)).toMatchObject({ kind: 'AlreadyCommitted' });
+    expect(answer(await cell.authority.renew(mine))).toMatch(/^StaleEpoch: .* with nobody/);
+    expect(done(await take('c'))).toEqual({ epoch: { cell: 1, number: 3 } });
+    expect(done(await take('d', { unchangedSince: 'Alone' }))).toEqual({ epoch: { cell: 1, number: 4 } });
+  });
+});
+
+describe('[S5] what ends without the word of its agent', () => {
+  let cell: TestCell;
+
+  beforeEach(async () => {
+    cell = await openTestCell();
+    await cell.tenant('shop');
+    await cell.node('n1');
+  });
+
+  const lost = async (name: string, options: WorkloadOptions) => {
+    const replica = await cell.incarnate(await cell.workload('shop', name, { cpu: '1' }, options));
+    done(await cell.bind(replica, 'n1'));
+    done(await cell.lose(replica));
+    return replica;
+  };
+  const renew = () => cell.authority.renew({ name: 'node-n1', holder: 'n1', epoch: first });
+  const attest = (more: object = {}) =>
+    cell.authority.attest({
+      actor: cell.actors.operator,
+      node: 'n1',
+      nodeEpoch: first,
+      reason: 'it burned',
+      forSeconds: 60,
+      operation: cell.operation('attest'),
+      ...more,
+    });
+
+  it('by a fence: only if it fences itself, its lease stands unchanged, and nothing is acknowledged to it after', async () => {
+    const replica = await lost('once', { template: { execution: 'AtMostOne' } });
+    const any = await lost('any', {});
+    const leaseRevision = await cell.leaseVersion('node-n1');
+    expect(answer(await cell.release(any, { kind: 'FenceExpired', leaseRevision }))).toBe(
+      'NotOwner: any-0-1 does not stop by itself: only AtMostOne replicas whose workload says Fence end with their fence',
+    );
+    done(await renew());
+    expect(answer(await cell.release(replica, { kind: 'FenceExpired', leaseRevision }))).toBe(
+      'StaleEpoch: node n1 has renewed its lease meanwhile',
+    );
+    const unchanged = { kind: 'FenceExpired', leaseRevision: await cell.leaseVersion('node-n1') } as const;
+    done(await cell.release(replica, unchanged));
+    // It wakes up too late: an acknowledged renewal would permit it to run on.
+    expect(answer(await renew())).toBe(
+      'StaleEpoch: epoch 1.1 of node n1 was closed: it has to register again',
+    );
+    expect(answer(await cell.report(any, 'Starting'))).toMatch(/^StaleEpoch: .* was closed/);
+    const next = await cell.incarnate(await cell.workload('shop', 'next'));
+    expect(answer(await cell.bind(next, 'n1'))).toMatch(/^StaleEpoch: .* was closed/);
+    const gate = { actor: cell.actors.detector, node: 'n1', nodeEpoch: first, reason: 'x', operation: 'x' };
+    expect(answer(await cell.authority.gate({ ...gate, reachability: 'Fresh' }))).toMatch(/^StaleEpoch/);
+    done(await cell.authority.gate({ ...gate, reachability: 'Lost' }));
+    await cell.node('n1');
+    done(await cell.bind(next, 'n1'));
+    done(await cell.report(any, 'Starting'));
+  });
+
+  it('by attestation: while it stands, for what was there then, and the node starts over', async () => {
+    const replica = await lost('any', {});
+    expect(answer(await cell.release(replica, { kind: 'Attested' }))).toBe(
+      'NotOwner: nobody attests that what ran on n1 has stopped',
+    );
+    expect(answer(await attest({ nodeEpoch: { cell: 1, number: 9 } }))).toBe(
+      'StaleEpoch: node n1 has registered again since; look at it before attesting',
+    );
+    expect(answer(await attest({ node: 'n7' }))).toBe('StaleEpoch: node n7 has never registered');
+    done(await attest());
+    const late = await cell.incarnate(await cell.workload('shop', 'late'));
+    expect(answer(await cell.bind(late, 'n1'))).toMatch(/^StaleEpoch: .* was closed/);
+    done(await attest({ isOver: true, actor: cell.actors['repair-controller'] }));
+    expect(answer(await cell.release(replica, { kind: 'Attested' }))).toMatch(/^NotOwner: nobody attests/);
+    done(await attest());
+    done(await cell.release(replica, { kind: 'Attested' }));
+    await cell.node('n1');
+    done(await cell.bind(late, 'n1'));
+    done(await cell.lose(late));
+    expect(answer(await cell.release(late, { kind: 'Attested' }))).toMatch(/^NotOwner: nobody attests/);
+  });
+
+  it('never because nobody bound it, once it was bound', async () => {
+    const replica = await lost('any', {});
+    expect(answer(await cell.release(replica, { kind: 'NeverBound' }))).toBe(
+      'NotOwner: any-0-1 was bound to n1: that nothing ran there is for its agent to say',
+    );
+  });
+});
