@@ -1,8 +1,10 @@
+import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { fixturePath, type Ran, run } from '../../testing/run-process.js';
+import { type Ran, run } from '../../testing/run-process.js';
+import { program, startBerth } from './berth.fixture.js';
 
-const berth = (...words: string[]): Promise<Ran> =>
-  run(process.execPath, [fixturePath(import.meta.url, 'berth.js'), ...words]);
+// In a directory where no `berth up` has run.
+const berth = (...words: string[]): Promise<Ran> => startBerth(words, { cwd: tmpdir() }).ended;
 
 describe('berth', () => {
   it('prints its version for people and for programs', async () => {
@@ -20,7 +22,6 @@ describe('berth', () => {
   });
 
   it('does not mind a reader that leaves, and says when its output cannot be written', async () => {
-    const program = fixturePath(import.meta.url, 'berth.js');
     expect(await run('sh', ['-c', `"$0" "$1" version | true`, process.execPath, program])).toMatchObject({
       stderr: '',
     });

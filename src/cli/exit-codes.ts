@@ -2,5 +2,15 @@
 export const exitCodes = {
   done: 0,
   error: 1,
+  /** What was asked for cannot be placed. */
+  cannotBePlaced: 2,
+  /** Time was up; what was waited for, or the write, may still happen. */
+  timedOut: 3,
+  /** What was waited for can no longer come. */
+  conditionFailed: 4,
   usage: 64,
+  unreachable: 69,
+  notAllowed: 77,
 } as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

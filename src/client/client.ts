@@ -4,7 +4,14 @@ import { BerthError, isBerthError } from '../model/errors.js';
 import type { BerthObject } from '../model/object.js';
 import { type KindPath, pathOf } from './kind-path.js';
 import { readKubeconfig, type ServerAccess } from './kubeconfig.js';
-import { type FollowEvent, listThenWatch, type WatchEvent, type WholeList } from './list-then-watch.js';
+import {
+  type FollowEvent,
+  type FollowSource,
+  listThenWatch,
+  type WatchEvent,
+  type WholeList,
+} from './list-then-watch.js';
+import { type ObjectRow, type ObjectTable, rowIn, tableIn, tableMediaType } from './object-table.js';
 import { retry, RetryBudget, type RetryPolicy, valueOf } from './retry-policy.js';
 import { errorOfAnswer } from './status-error.js';
 import { Transport, type TransportRequest } from './transport.js';
@@ -15,6 +22,7 @@ export type { KindPath } from './kind-path.js';
 export type { Change } from './known-objects.js';
 export { kubeconfigPath, readKubeconfig, type ServerAccess } from './kubeconfig.js';
 export type { FollowEvent, WatchEvent, WholeList } from './list-then-watch.js';
+export type { ObjectRow, ObjectTable, TableColumn } from './object-table.js';
 export { type Attempt, RetryBudget, type RetryPolicy } from './retry-policy.js';
 
 export interface ClientOptions {
@@ -44,6 +52,11 @@ export interface ListOptions extends Selection {
   readonly pageSize?: number;
   /** The list shows this version or a later one. */
   readonly notOlderThan?: number;
+}
+
+export interface TableOptions extends ListOptions {
+  /** How much of each object comes with its row; its metadata where nothing is said. */
+  readonly include?: 'Metadata' | 'Object' | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
@@ -121,8 +134,11 @@ export class BerthClient {
   }
 
   /** A client for the server of a kubeconfig: the one given, or that of $BERTH_CONFIG or $KUBECONFIG. */
-  static fromKubeconfig(path?: string, options: Omit<ClientOptions, 'access'> = {}): BerthClient {
-    return new BerthClient({ ...options, access: readKubeconfig({ path }) });
+  static async fromKubeconfig(
+    path?: string,
+    options: Omit<ClientOptions, 'access'> = {},
+  ): Promise<BerthClient> {
+    return new BerthClient({ ...options, access: await readKubeconfig({ path }) });
   }
 
   /** Ends all connections. Writes under way have an unknown outcome. */
@@ -138,6 +154,11 @@ export class BerthClient {
     return (await this.read(pathOf(kind, name), options)) as T;
   }
 
+  /** Asks the server something that it answers without keeping it, such as a review of access. */
+  ask(path: string, question: unknown, options: CallOptions = {}): Promise<unknown> {
+    return this.#write('POST', path, question, options);
+  }
+
   /** Any document of the server: discovery, OpenAPI, its version. */
   read(path: string, options: CallOptions & { readonly query?: URLSearchParams } = {}): Promise<unknown> {
     return this.#read(path, options.query ?? new URLSearchParams(), options.signal);
@@ -148,14 +169,19 @@ export class BerthClient {
     kind: KindPath,
     options: ListOptions = {},
   ): Promise<WholeList<T>> {
-    for (let restarts = 0; ; restarts += 1) {
-      try {
-        return await this.#listOnce<T>(kind, options);
-      } catch (error) {
-        // Pages are read at the version of the first. Once that is too old to be read, half a list is none.
-        if (!isBerthError(error, 'Expired') || restarts >= listRestartsMax) throw error;
-      }
+    return restarted(() => this.#listOnce<T>(kind, options));
+  }
+
+  /** All objects, or the one of a name, as the server shows them to people. */
+  async table(
+    kind: KindPath,
+    { name, include = 'Metadata', ...options }: TableOptions & { readonly name?: string | undefined } = {},
+  ): Promise<ObjectTable> {
+    if (name !== undefined) {
+      const query = new URLSearchParams({ includeObject: include });
+      return tableIn(await this.#read(pathOf(kind, name), query, options.signal, tableMediaType));
     }
+    return this.#wholeTable(kind, { ...options, include });
   }
 
   async create<T extends BerthObject = BerthObject>(
@@ -209,20 +235,9 @@ export class BerthClient {
     kind: KindPath,
     options: Selection & { readonly after: number },
   ): AsyncGenerator<WatchEvent<T>, void> {
-    const query = selecting(options);
-    query.set('watch', 'true');
-    query.set('allowWatchBookmarks', 'true');
-    query.set('resourceVersion', String(options.after));
-    query.set('timeoutSeconds', String(Math.ceil(this.#watchMs / 1000)));
-    const lines = this.#transport.lines({
-      method: 'GET',
-      path: pathOf(kind),
-      query,
-      beginMs: this.#timeoutMs,
-      timeoutMs: this.#watchMs + watchGraceMs,
-      signal: options.signal,
-    });
-    for await (const line of lines) yield eventIn<T>(line);
+    for await (const line of this.#watchLines(kind, options, options.after)) {
+      yield eventIn(line, (object) => object as T);
+    }
   }
 
   /**
@@ -233,41 +248,133 @@ export class BerthClient {
     kind: KindPath,
     options: ListOptions & { readonly onFailure?: (error: unknown) => void } = {},
   ): AsyncGenerator<FollowEvent<T>, void> {
-    const { onFailure, signal: asked, ...selection } = options;
+    yield* this.#follow(options, (selection) => ({
+      list: (notOlderThan: number) => this.list<T>(kind, { ...selection, notOlderThan }),
+      watch: (after: number) => this.watch<T>(kind, { ...selection, after }),
+    }));
+  }
+
+  /** The same, of rows: what there is as the server shows it, then every change of it. */
+  async *listThenWatchTable(
+    kind: KindPath,
+    options: TableOptions & { readonly onFailure?: (error: unknown) => void } = {},
+  ): AsyncGenerator<FollowEvent<ObjectRow>, void> {
+    yield* this.#follow(options, (selection) => ({
+      list: async (notOlderThan: number) => {
+        const { rows, version } = await this.#wholeTable(kind, { ...options, ...selection, notOlderThan });
+        return { items: rows, version };
+      },
+      watch: (after: number) => this.#watchTable(kind, { ...options, ...selection, after }),
+    }));
+  }
+
+  async *#follow<T extends BerthObject>(
+    { onFailure, signal: asked, ...selection }: ListOptions & { onFailure?: (error: unknown) => void },
+    sourceOf: (selection: ListOptions) => FollowSource<T>,
+  ): AsyncGenerator<FollowEvent<T>, void> {
     const left = new AbortController();
     const signal = asked === undefined ? left.signal : AbortSignal.any([asked, left.signal]);
-    const source = {
-      list: (notOlderThan: number) => this.list<T>(kind, { ...selection, notOlderThan, signal }),
-      watch: (after: number) => this.watch<T>(kind, { ...selection, after, signal }),
-    };
     const parts = { env: this.#env, policy: this.#policy, ...(onFailure === undefined ? {} : { onFailure }) };
     try {
-      yield* listThenWatch(parts, source, signal);
+      yield* listThenWatch(parts, sourceOf({ ...selection, signal }), signal);
     } finally {
       left.abort();
     }
   }
 
-  async #listOnce<T extends BerthObject>(kind: KindPath, options: ListOptions): Promise<WholeList<T>> {
-    const items: T[] = [];
-    let continueToken = '';
-    for (;;) {
-      const query = selecting(options);
-      query.set('limit', String(options.pageSize ?? pageSizeUsual));
-      if (continueToken !== '') query.set('continue', continueToken);
-      else if ((options.notOlderThan ?? 0) > 0) query.set('resourceVersion', String(options.notOlderThan));
-      const page = (await this.#read(pathOf(kind), query, options.signal)) as {
-        readonly items: readonly T[];
-        readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
-      };
-      for (const item of page.items) items.push(item);
-      continueToken = page.metadata.continue ?? '';
-      if (continueToken === '') return { items, version: Number(page.metadata.resourceVersion) };
-    }
+  async *#watchTable(
+    kind: KindPath,
+    { include = 'Metadata', after, ...options }: TableOptions & { readonly after: number },
+  ): AsyncGenerator<WatchEvent<ObjectRow>, void> {
+    const form = { accept: tableMediaType, includeObject: include };
+    for await (const line of this.#watchLines(kind, options, after, form)) yield eventIn(line, rowIn);
   }
 
-  async #read(path: string, query: URLSearchParams, signal: AbortSignal | undefined): Promise<unknown> {
-    const request: TransportRequest = { method: 'GET', path, query, timeoutMs: this.#timeoutMs, signal };
+  #watchLines(
+    kind: KindPath,
+    options: Selection,
+    after: number,
+    form?: { readonly accept: string; readonly includeObject: string },
+  ): AsyncGenerator<string, void> {
+    const query = selecting(options);
+    query.set('watch', 'true');
+    query.set('allowWatchBookmarks', 'true');
+    query.set('resourceVersion', String(after));
+    query.set('timeoutSeconds', String(Math.ceil(this.#watchMs / 1000)));
+    if (form !== undefined) query.set('includeObject', form.includeObject);
+    return this.#transport.lines({
+      method: 'GET',
+      path: pathOf(kind),
+      query,
+      accept: form?.accept,
+      beginMs: this.#timeoutMs,
+      timeoutMs: this.#watchMs + watchGraceMs,
+      signal: options.signal,
+    });
+  }
+
+  async #listOnce<T extends BerthObject>(kind: KindPath, options: ListOptions): Promise<WholeList<T>> {
+    const items: T[] = [];
+    let version = 0;
+    for await (const page of this.#pages(kind, options)) {
+      for (const item of (page as unknown as { readonly items: readonly T[] }).items) items.push(item);
+      version = Number(page.metadata.resourceVersion);
+    }
+    return { items, version };
+  }
+
+  async #wholeTable(
+    kind: KindPath,
+    { include = 'Metadata', ...options }: TableOptions,
+  ): Promise<ObjectTable & { readonly version: number }> {
+    const form = { accept: tableMediaType, includeObject: include };
+    const read = async (): Promise<ObjectTable & { readonly version: number }> => {
+      const rows: ObjectRow[] = [];
+      let columns: ObjectTable['columns'] = [];
+      let version = 0;
+      for await (const page of this.#pages(kind, options, form)) {
+        const table = tableIn(page);
+        if (columns.length === 0) ({ columns } = table);
+        for (const row of table.rows) rows.push(row);
+        version = Number(page.metadata.resourceVersion);
+      }
+      return { columns, rows, version };
+    };
+    return restarted(read);
+  }
+
+  async *#pages(
+    kind: KindPath,
+    options: ListOptions,
+    form?: { readonly accept: string; readonly includeObject: string },
+  ): AsyncGenerator<Page, void> {
+    let continueToken = '';
+    do {
+      const query = selecting(options);
+      query.set('limit', String(options.pageSize ?? pageSizeUsual));
+      if (form !== undefined) query.set('includeObject', form.includeObject);
+      if (continueToken !== '') query.set('continue', continueToken);
+      else if ((options.notOlderThan ?? 0) > 0) query.set('resourceVersion', String(options.notOlderThan));
+      const page = (await this.#read(pathOf(kind), query, options.signal, form?.accept)) as Page;
+      yield page;
+      continueToken = page.metadata.continue ?? '';
+    } while (continueToken !== '');
+  }
+
+  async #read(
+    path: string,
+    query: URLSearchParams,
+    signal: AbortSignal | undefined,
+    accept?: string,
+  ): Promise<unknown> {
+    const request: TransportRequest = {
+      method: 'GET',
+      path,
+      query,
+      accept,
+      timeoutMs: this.#timeoutMs,
+      signal,
+    };
     const operation = {
       id: this.#env.uuid(),
       attempt: () => this.#transport.send(request),
@@ -300,6 +407,22 @@ export class BerthClient {
   }
 }
 
+/** What a page of a list and one of a table have in common. */
+interface Page {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+}
+
+/** Pages are read at the version of the first. Once that is too old to be read, half a list is none. */
+async function restarted<T>(read: () => Promise<T>): Promise<T> {
+  for (let restarts = 0; ; restarts += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isBerthError(error, 'Expired') || restarts >= listRestartsMax) throw error;
+    }
+  }
+}
+
 function selecting({ labelSelector, fieldSelector }: Selection): URLSearchParams {
   return new URLSearchParams({
     ...(labelSelector === undefined ? {} : { labelSelector }),
@@ -307,13 +430,13 @@ function selecting({ labelSelector, fieldSelector }: Selection): URLSearchParams
   });
 }
 
-function eventIn<T extends BerthObject>(line: string): WatchEvent<T> {
+function eventIn<T extends BerthObject>(line: string, read: (object: unknown) => T): WatchEvent<T> {
   const { type, object } = parsedEvent(line);
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return { type, object: object as T };
+      return { type, object: read(object) };
     case 'BOOKMARK':
       return { type, version: Number((object as T).metadata.resourceVersion) };
     case 'ERROR':

@@ -26,8 +26,9 @@ const read = (config: unknown): ReturnType<typeof readKubeconfig> => {
 };
 
 describe('a kubeconfig', () => {
-  it('says where the server is, whom to trust and who we are', () => {
-    expect(read(good)).toEqual({
+  it('says where the server is, whom to trust and who we are, in YAML or JSON', async () => {
+    expect(await read(JSON.stringify(good))).toEqual(await read(good));
+    expect(await read(good)).toEqual({
       url: 'https://127.0.0.1:7443',
       ca: 'CA',
       cert: 'CERT',
@@ -37,7 +38,7 @@ describe('a kubeconfig', () => {
     });
   });
 
-  it('may name files, which are looked for beside it, and a token', () => {
+  it('may name files, which are looked for beside it, and a token', async () => {
     writeFileSync(join(scratch.path, 'ca.pem'), 'CA of a file');
     writeFileSync(join(scratch.path, 'token'), 'secret\n');
     const config = {
@@ -46,7 +47,7 @@ describe('a kubeconfig', () => {
       clusters: [{ name: 'c', cluster: { server: 'https://h:1', 'certificate-authority': 'ca.pem' } }],
       users: [{ name: 'u', user: { tokenFile: 'token' } }],
     };
-    expect(read(config)).toMatchObject({ ca: 'CA of a file', token: 'secret', namespace: 'default' });
+    expect(await read(config)).toMatchObject({ ca: 'CA of a file', token: 'secret', namespace: 'default' });
   });
 
   it('is the one given, or that of BERTH_CONFIG, or the first of KUBECONFIG', () => {
@@ -59,6 +60,7 @@ describe('a kubeconfig', () => {
 
   it.each([
     ['a: [', /not YAML/],
+    ['{ a: [', /not YAML/],
     ['just words', /holds no fields/],
     [{ ...good, 'current-context': '' }, /current-context is missing/],
     [{ ...good, 'current-context': 'there' }, /contexts has no entry named "there"/],
@@ -76,13 +78,13 @@ describe('a kubeconfig', () => {
       /client-certificate .* is missing/,
     ],
     [{ ...good, users: [{ name: 'u', user: { tokenFile: 'nowhere' } }] }, /tokenFile cannot be read/],
-  ])('that is wrong is named with its field: %j', (config, says) => {
-    expect(() => read(config)).toThrow(says);
-    expect(() => read(config)).toThrow(path);
+  ])('that is wrong is named with its field: %j', async (config, says) => {
+    await expect(read(config)).rejects.toThrow(says);
+    await expect(read(config)).rejects.toThrow(path);
   });
 
-  it('that is not there is named', () => {
+  it('that is not there is named', async () => {
     const missing = join(scratch.path, 'missing');
-    expect(() => readKubeconfig({ path: missing })).toThrow(new RegExp(`${missing}.*cannot be read`));
+    await expect(readKubeconfig({ path: missing })).rejects.toThrow(new RegExp(`${missing}.*cannot be read`));
   });
 });

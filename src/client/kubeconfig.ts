@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { delimiter, dirname, resolve } from 'node:path';
-import { parse } from 'yaml';
-import { BerthError } from '../model/errors.js';
+import { BerthError, isBerthError } from '../model/errors.js';
 
 /** What it takes to talk to a server: where it is, whom to trust, and who we are. */
 export interface ServerAccess {
@@ -30,13 +29,13 @@ export function kubeconfigPath(path?: string, environment: NodeJS.ProcessEnv = p
 }
 
 /** Reads how to reach the server of a kubeconfig's current context, or of the context that is named. */
-export function readKubeconfig(
+export async function readKubeconfig(
   options: {
     readonly path?: string | undefined;
     readonly context?: string | undefined;
     readonly environment?: NodeJS.ProcessEnv;
   } = {},
-): ServerAccess {
+): Promise<ServerAccess> {
   const path = kubeconfigPath(options.path, options.environment);
   const wrong = (what: string, cause?: unknown): BerthError =>
     new BerthError('InvalidKubeconfig', `kubeconfig ${path}: ${what}`, { cause, details: { path } });
@@ -47,17 +46,39 @@ export function readKubeconfig(
       throw wrong(`${role} cannot be read: ${(cause as Error).message}`, cause);
     }
   };
-  const config = ((): Fields => {
-    const text = contents(path, 'the file');
-    let value: unknown;
+  let config: unknown;
+  try {
+    config = await parsed(contents(path, 'the file'));
+  } catch (cause) {
+    throw isBerthError(cause) ? cause : wrong(`not YAML: ${(cause as Error).message}`, cause);
+  }
+  if (!isFields(config)) throw wrong('not a kubeconfig: it holds no fields');
+  return accessIn(config, { path, contents, wrong, contextName: options.context });
+}
+
+/** YAML. What is JSON, as `berth up` writes it, is read without the parser, which takes longer to load than all else. */
+async function parsed(text: string): Promise<unknown> {
+  if (text.startsWith('{')) {
     try {
-      value = parse(text);
-    } catch (cause) {
-      throw wrong(`not YAML: ${(cause as Error).message}`, cause);
+      return JSON.parse(text) as unknown;
+    } catch {
+      // A YAML of another form may begin so, too.
     }
-    if (!isFields(value)) throw wrong('not a kubeconfig: it holds no fields');
-    return value;
-  })();
+  }
+  const { parse } = await import('yaml');
+  return parse(text) as unknown;
+}
+
+function accessIn(
+  config: Fields,
+  parts: {
+    readonly path: string;
+    readonly contextName: string | undefined;
+    readonly contents: (file: string, role: string) => string;
+    readonly wrong: (what: string, cause?: unknown) => BerthError;
+  },
+): ServerAccess {
+  const { path, contents, wrong } = parts;
 
   const text = (from: Fields, field: string): string | undefined => {
     const value = from[field];
@@ -88,7 +109,7 @@ export function readKubeconfig(
     return file === undefined ? undefined : contents(resolve(dirname(path), file), field);
   };
 
-  const contextName = options.context ?? required(config, 'current-context', '');
+  const contextName = parts.contextName ?? required(config, 'current-context', '');
   const context = named('contexts', contextName, 'context');
   const clusterName = required(context, 'cluster', `contexts[${contextName}].context.`);
   const cluster = named('clusters', clusterName, 'cluster');

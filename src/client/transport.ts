@@ -11,6 +11,8 @@ export interface TransportRequest {
   readonly path: string;
   readonly query?: URLSearchParams;
   readonly contentType?: string;
+  /** The form of answer that is wanted, if not plain JSON. */
+  readonly accept?: string | undefined;
   readonly body?: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -103,7 +105,7 @@ export class Transport {
     }
   }
 
-  #start(agent: Agent, { method, path, query, contentType, body }: TransportRequest): Flight {
+  #start(agent: Agent, { method, path, query, contentType, accept, body }: TransportRequest): Flight {
     const search = query === undefined || query.size === 0 ? '' : `?${query.toString()}`;
     const { token, url } = this.#access;
     // A server may stand behind a path of its own.
@@ -113,7 +115,7 @@ export class Transport {
       method,
       path: `${prefix}${path}${search}`,
       headers: {
-        accept: 'application/json',
+        accept: accept ?? 'application/json',
         'user-agent': 'berth',
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined

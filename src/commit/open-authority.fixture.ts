@@ -6,6 +6,7 @@ import type { Replica } from '../model/kinds/replica.js';
 import { Codec } from '../objects/codec.js';
 import { ObjectCache } from '../objects/object-cache.js';
 import { openCell } from '../objects/cell.js';
+import { ownStore } from '../objects/freshness.js';
 import { ObjectStore } from '../objects/object-store.js';
 import { Admission } from '../objects/admission.js';
 import { Validator } from '../model/validate.js';
@@ -36,6 +37,7 @@ export async function openAuthority(store: Store, env: Env, options: Partial<Aut
     admission: new Admission(validator),
     base,
     tenantKind,
+    freshness: ownStore,
   });
   const authority = new CommitAuthority({ store, cache, codec, env, cell: 1, ...options });
   return { store, env, cache, objects, authority };

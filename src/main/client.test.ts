@@ -1,7 +1,13 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startProxy, type TcpProxy } from '../../testing/tcp-proxy.js';
-import { BerthClient, type BerthObject, type FollowEvent, readKubeconfig } from '../client/client.js';
+import {
+  BerthClient,
+  type BerthObject,
+  type FollowEvent,
+  readKubeconfig,
+  type ServerAccess,
+} from '../client/client.js';
 import { SeededRandom } from '../env/random.js';
 import { realEnv } from '../env/real.js';
 import { startServer, type TestServer } from './running.fixture.js';
@@ -17,11 +23,12 @@ const env = realEnv();
 
 describe('a client of a real server', () => {
   let server: TestServer;
+  let served: ServerAccess;
   let proxy: TcpProxy;
   let direct: BerthClient;
   const clients: BerthClient[] = [];
   const clientAt = (port: number, options: { timeoutMs?: number } = {}): BerthClient => {
-    const access = { ...readKubeconfig({ path: server.kubeconfig }), url: `https://127.0.0.1:${port}` };
+    const access = { ...served, url: `https://127.0.0.1:${port}` };
     const client = new BerthClient({
       access,
       ...options,
@@ -33,6 +40,7 @@ describe('a client of a real server', () => {
 
   beforeAll(async () => {
     server = await startServer();
+    served = await readKubeconfig({ path: server.kubeconfig });
     proxy = await startProxy(Number(new URL(server.url).port));
     direct = clientAt(Number(new URL(server.url).port));
   });
@@ -126,7 +134,7 @@ describe('a client of a real server', () => {
   });
 
   it('says CertificateUnusable, at once, of a server that it has no reason to trust', async () => {
-    const access = { ...readKubeconfig({ path: server.kubeconfig }), url: server.url, ca: undefined };
+    const access = { ...(await readKubeconfig({ path: server.kubeconfig })), url: server.url, ca: undefined };
     const client = new BerthClient({ access });
     await expect(client.list(workloads)).rejects.toMatchObject({ code: 'CertificateUnusable' });
     client.close();

@@ -8,6 +8,8 @@ import { Admission } from '../objects/admission.js';
 import { openCell } from '../objects/cell.js';
 import { Codec } from '../objects/codec.js';
 import { Collector } from '../objects/collector.js';
+import { EventRetention, eventsMaxDefault } from '../objects/event-retention.js';
+import { type Freshness, ownStore, SharedStore } from '../objects/freshness.js';
 import { ObjectCache } from '../objects/object-cache.js';
 import { ObjectLister } from '../objects/object-list.js';
 import { ObjectStore } from '../objects/object-store.js';
@@ -17,21 +19,38 @@ const compactionEveryMs = 60_000;
 
 /** The objects of a cell over a store, with what keeps them in order: what every server starts with. */
 export interface ControlPlane {
+  /** The uid of the cell. */
+  readonly cell: string;
   readonly objects: ObjectStore;
   readonly lister: ObjectLister;
   readonly cache: ObjectCache;
+  readonly freshness: Freshness;
   readonly tenantKind: (typeof kinds)[number];
   close(): Promise<void>;
 }
 
-/** History is kept for `historyMs`: a list may take that long, and a watch may be cut off that long. */
-export async function openControlPlane(store: Store, env: Env, historyMs: number): Promise<ControlPlane> {
+export interface ControlPlaneOptions {
+  /** How long history is kept: a list may take that long, and a watch may be cut off that long. */
+  readonly historyMs: number;
+  readonly eventsTtlMs: number;
+  /** Whether other servers write to the same store. */
+  readonly isShared: boolean;
+}
+
+export async function openControlPlane(
+  store: Store,
+  env: Env,
+  { historyMs, eventsTtlMs, isShared }: ControlPlaneOptions,
+): Promise<ControlPlane> {
   const tenantKind = kindNamed('Tenant');
-  if (tenantKind === undefined) throw new Error('there is no kind Tenant');
-  const { base } = await openCell(store, env);
+  const eventKind = kindNamed('Event');
+  if (tenantKind === undefined || eventKind === undefined)
+    throw new Error('there is no kind Tenant or no kind Event');
+  const { base, uid: cell } = await openCell(store, env);
   const codec = new Codec();
   const cache = new ObjectCache({ store, env, codec, base });
   await cache.start();
+  const freshness = isShared ? new SharedStore({ store, cache, env }) : ownStore;
   const validator = new Validator();
   for (const kind of kinds) {
     validator.prepare(kind);
@@ -41,6 +60,7 @@ export async function openControlPlane(store: Store, env: Env, historyMs: number
   const objects = new ObjectStore({
     store,
     cache,
+    freshness,
     codec,
     env,
     admission: new Admission(validator),
@@ -52,15 +72,19 @@ export async function openControlPlane(store: Store, env: Env, historyMs: number
 
   const stop = new AbortController();
   const collecting = new Collector({ objects, cache, env, kinds, tenantKind }).run(stop.signal);
+  const limits = { ttlMs: eventsTtlMs, eventsMax: eventsMaxDefault };
+  const retaining = new EventRetention({ objects, cache, env, eventKind, limits }).run(stop.signal);
   const compacting = compactNowAndThen(store, cache, env, historyMs, stop.signal);
   return {
+    cell,
     objects,
     lister,
     cache,
+    freshness,
     tenantKind,
     close: async () => {
       stop.abort();
-      await Promise.all([collecting, compacting]);
+      await Promise.all([collecting, retaining, compacting]);
       await cache.close();
     },
   };

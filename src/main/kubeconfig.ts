@@ -1,5 +1,4 @@
 import { chmodSync, renameSync, writeFileSync } from 'node:fs';
-import { stringify } from 'yaml';
 
 /** Writes a kubeconfig for one server and one user, readable by its owner alone. */
 export function writeKubeconfig(
@@ -31,7 +30,8 @@ export function writeKubeconfig(
     contexts: [{ name: 'berth', context: { cluster: 'berth', user: 'admin', namespace: 'default' } }],
   };
   const temporary = `${path}.new`;
-  writeFileSync(temporary, stringify(config), { mode: 0o600 });
+  // JSON is YAML too, and read in a moment by programs that start anew for every command.
+  writeFileSync(temporary, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
   chmodSync(temporary, 0o600);
   renameSync(temporary, path);
 }

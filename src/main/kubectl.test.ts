@@ -147,6 +147,7 @@ describe.each(clients)('with $name', ({ path, isOld }) => {
     const described = await kubectl('describe wl score -n fraud');
     for (const part of ['Name:', 'score', 'Replicas:', 'Events:']) expect(described).toContain(part);
     expect(await kubectl('auth can-i create workloads.berth.dev -n fraud')).toContain('yes');
+    expect(await kubectl('auth can-i --list -n fraud')).toMatch(/workloads\.berth\.dev .*\bcreate\b/);
     expect((await start(['auth', 'can-i', 'create', 'nodeledgers.berth.dev']).ended).stdout).toContain('no');
   });
 

@@ -1,38 +1,69 @@
+import { join } from 'node:path';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { realEnv } from '../env/real.js';
+import { CertificateStore } from '../serve/identity/certificate-store.js';
+import type { Identity } from '../serve/identity/identity.js';
+import { writeKubeconfig } from './kubeconfig.js';
 import { testClient, type TestClient } from './test-client.fixture.js';
-import { type Running, up } from './up.js';
+import type { Running } from './server.js';
+import { up } from './up.js';
 
 export interface TestServer extends Running, Pick<TestClient, 'send' | 'sendAnonymously'> {
   readonly dir: string;
   /** What the server took for its own defects. */
   readonly defects: unknown[];
+  /** A kubeconfig by which the server knows its user as this one. */
+  kubeconfigFor(identity: Identity): Promise<string>;
   dispose(): Promise<void>;
 }
 
 /** Everything that `berth up` starts, in this process, on a directory and a port of its own. */
 export async function startServer(): Promise<TestServer> {
   const scratch = scratchDirectory('server');
+  const server = await startServerIn(scratch.path);
+  return {
+    ...server,
+    dispose: async () => {
+      await server.dispose();
+      scratch.remove();
+    },
+  };
+}
+
+/** The same on a directory that outlives it. */
+export async function startServerIn(dir: string): Promise<TestServer> {
   const defects: unknown[] = [];
   const running = await up({
-    dir: scratch.path,
+    dir,
     port: 0,
     version: '0.0.0',
     historyMs: 300_000,
+    eventsTtlMs: 3_600_000,
     env: realEnv(),
     onDefect: (error) => defects.push(error),
   });
   const client = testClient(running.kubeconfig);
   return {
     ...running,
-    dir: scratch.path,
+    dir,
     defects,
     send: (...words) => client.send(...words),
     sendAnonymously: (...words) => client.sendAnonymously(...words),
+    kubeconfigFor: async (identity) => {
+      const { authority } = await CertificateStore.open({ dir, env: realEnv(), hosts: [] });
+      const { certificatePem, privateKeyPem } = await authority.issueClient(identity, 3_600_000);
+      const path = join(dir, `kubeconfig-${JSON.stringify(identity).replaceAll(/\W+/g, '-')}`);
+      writeKubeconfig(path, {
+        server: running.url,
+        ca: authority.certificatePem,
+        certificate: certificatePem,
+        key: privateKeyPem,
+      });
+      return path;
+    },
     dispose: async () => {
       client.close();
       await running.close();
-      scratch.remove();
     },
   };
 }

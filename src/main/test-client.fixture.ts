@@ -15,7 +15,12 @@ export interface TestClient {
     options?: { headers?: Record<string, string>; body?: string | Buffer },
   ): Promise<Answer>;
   /** Without the administrator's certificate. */
-  sendAnonymously(method: string, path: string, headers?: Record<string, string>): Promise<Answer>;
+  sendAnonymously(
+    method: string,
+    path: string,
+    headers?: Record<string, string>,
+    body?: string,
+  ): Promise<Answer>;
   close(): void;
 }
 
@@ -28,8 +33,8 @@ interface Kubeconfig {
   }[];
 }
 
-/** Sends requests as a kubeconfig says, and nothing more: tests look at what comes back. */
-export function testClient(kubeconfig: string): TestClient {
+/** Sends requests as a kubeconfig says (to another server, if given), and nothing more: tests look at what comes back. */
+export function testClient(kubeconfig: string, server?: string): TestClient {
   const config = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
   const decode = (text: string | undefined): string => Buffer.from(text ?? '', 'base64').toString();
   const cluster = config.clusters[0]?.cluster;
@@ -51,7 +56,7 @@ export function testClient(kubeconfig: string): TestClient {
       const framed =
         body === undefined ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) };
       const request = httpsRequest(
-        cluster?.server ?? '',
+        server ?? cluster?.server ?? '',
         { agent, method, path, headers: framed },
         (response) => {
           const chunks: Buffer[] = [];
@@ -68,7 +73,7 @@ export function testClient(kubeconfig: string): TestClient {
     });
   return {
     send: (method, path, { headers = {}, body } = {}) => send(admin, method, path, headers, body),
-    sendAnonymously: (method, path, headers = {}) => send(nobody, method, path, headers),
+    sendAnonymously: (method, path, headers = {}, body) => send(nobody, method, path, headers, body),
     close: () => {
       admin.destroy();
       nobody.destroy();

@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fixturePath, type Ran, run } from '../../testing/run-process.js';
+import { type Ran, run } from '../../testing/run-process.js';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { SeededRandom } from '../env/random.js';
+import { type BerthProcess, program, startBerth } from './process.fixture.js';
 import { testClient } from './test-client.fixture.js';
 
-const program = fixturePath(import.meta.url, '../cli/berth.js');
 const workloads = '/apis/berth.dev/v1/namespaces/default/workloads';
 const workload = (name: string): string =>
   JSON.stringify({
@@ -30,26 +30,10 @@ describe('berth up', () => {
   });
   const dir = (): string => join(scratch.path, 'data');
 
-  /** Starts it in a process of its own and waits for its ready line. */
-  const start = async (): Promise<{ child: ChildProcess; said: string; ended: Promise<number | string> }> => {
-    const child = spawn(process.execPath, [program, 'up', '--dir', dir(), '--port', '0'], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    children.push(child);
-    let said = '';
-    let complained = '';
-    child.stderr.on('data', (chunk: Buffer) => (complained += chunk.toString()));
-    const ended = new Promise<number | string>((resolve) =>
-      child.once('close', (code, signal) => resolve(code ?? signal ?? '')),
-    );
-    await new Promise<void>((resolve, reject) => {
-      child.stdout.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.includes('\n')) resolve();
-      });
-      void ended.then((code) => reject(new Error(`ended with ${code}: ${complained}`)));
-    });
-    return { child, said, ended };
+  const start = async (...words: string[]): Promise<BerthProcess> => {
+    const started = await startBerth(['up', '--dir', dir(), '--port', '0', ...words]);
+    children.push(started.child);
+    return started;
   };
 
   it('says once that it is ready, keeps its kubeconfig to its owner, and stops cleanly when told to', async () => {
@@ -58,6 +42,33 @@ describe('berth up', () => {
     expect(statSync(join(dir(), 'kubeconfig')).mode & 0o777).toBe(0o600);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
+  });
+
+  it('forgets events when their time is over', async () => {
+    const { said } = await start('--events-ttl', '1s');
+    expect(said).toContain('ready');
+    const client = testClient(join(dir(), 'kubeconfig'));
+    const headers = { 'content-type': 'application/json' };
+    const tokenBody = JSON.stringify({ spec: { identity: 'controller:workload-controller' } });
+    const made = await client.send('POST', '/apis/authentication.berth.dev/v1/tokens', {
+      headers,
+      body: tokenBody,
+    });
+    const { token } = (JSON.parse(made.text) as { status: { token: string } }).status;
+    const events = '/api/v1/namespaces/default/events';
+    const event = { metadata: { name: 'e' }, involvedObject: { kind: 'Workload', name: 'w' }, reason: 'X' };
+    const authorization = `Bearer ${token}`;
+    const created = await client.sendAnonymously(
+      'POST',
+      events,
+      { ...headers, authorization },
+      JSON.stringify(event),
+    );
+    expect(created.status).toBe(201);
+    await expect
+      .poll(async () => (await client.send('GET', `${events}/e`)).status, { timeout: 20_000, interval: 100 })
+      .toBe(404);
+    client.close();
   });
 
   it('finds all that was acknowledged when it is started again after a kill, ten times', async () => {
@@ -107,6 +118,7 @@ describe('berth up', () => {
     expect(taken.status).toBe(1);
     expect(taken.stderr).toMatch(/^error: .*address already in use.*\n$/);
     expect((await up('--port', 'many')).status).toBe(64);
+    expect((await up('--events-ttl', '10ms')).stderr).toContain('events are kept for 1s or longer');
     expect((await up('--history', 'long')).stderr).toContain('"long" is not a duration');
   });
 });

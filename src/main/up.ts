@@ -1,92 +1,22 @@
 import { join } from 'node:path';
 import type { Env } from '../env/env.js';
-import { kinds } from '../model/kinds.js';
-import { CellRecords } from '../objects/cell-records.js';
-import { Api } from '../serve/api.js';
-import { HttpServer } from '../serve/http-server.js';
-import { AuditLog } from '../serve/identity/audit-log.js';
-import { CertificateStore } from '../serve/identity/certificate-store.js';
-import { type TokenRecord, Tokens } from '../serve/identity/tokens.js';
-import { openApiDocuments } from '../serve/openapi-documents.js';
-import { LmdbStore } from '../store/lmdb.js';
-import { openControlPlane } from './control-plane.js';
-import { writeKubeconfig } from './kubeconfig.js';
+import { type Running, server } from './server.js';
 
 export interface UpOptions {
   readonly dir: string;
   readonly port: number;
   readonly version: string;
   readonly historyMs: number;
+  readonly eventsTtlMs: number;
   readonly env: Env;
   readonly onDefect: (error: unknown) => void;
 }
 
-export interface Running {
-  readonly url: string;
-  readonly kubeconfig: string;
-  close(): Promise<void>;
-}
-
-const adminCertificateMs = 365 * 24 * 3_600_000;
-const renewalLookMs = 3_600_000;
-
-/** Everything in one process, on an embedded store in one directory. What was opened is closed again, also when the rest fails. */
-export async function up(options: UpOptions): Promise<Running> {
-  const opened: (() => Promise<void>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const closeOne of opened.splice(0).toReversed()) await closeOne();
-  };
-  try {
-    return { ...(await open(options, opened)), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-async function open(
-  { dir, port, version, historyMs, env, onDefect }: UpOptions,
-  opened: (() => Promise<void>)[],
-): Promise<Omit<Running, 'close'>> {
-  const store = await LmdbStore.open({ dir: join(dir, 'store'), env });
-  opened.push(() => store.close());
-  const controlPlane = await openControlPlane(store, env, historyMs);
-  opened.push(() => controlPlane.close());
-  const certificates = await CertificateStore.open({ dir, env, hosts: [] });
-  const tokens = new Tokens({ env, records: new CellRecords<TokenRecord>(store, 'tokens') });
-  const audit = new AuditLog({ env, dir: join(dir, 'audit') });
-  opened.push(() => audit.close());
-  const api = new Api({ ...controlPlane, env, kinds, version, openapi: openApiDocuments(kinds, version) });
-  const parts = { api, env, certificates, tokens, audit, onDefect };
-  const server = await HttpServer.start(parts, '127.0.0.1', port);
-  opened.push(() => server.close());
-
-  const url = `https://127.0.0.1:${server.port}`;
-  const admin = await certificates.authority.issueClient({ kind: 'admin' }, adminCertificateMs);
-  const kubeconfig = join(dir, 'kubeconfig');
-  writeKubeconfig(kubeconfig, {
-    server: url,
-    ca: certificates.authority.certificatePem,
-    certificate: admin.certificatePem,
-    key: admin.privateKeyPem,
+/** Everything in one process, on an embedded store in one directory. */
+export const up = (options: UpOptions): Promise<Running> =>
+  server({
+    ...options,
+    store: { kind: 'lmdb', dir: join(options.dir, 'store') },
+    listen: { host: '127.0.0.1', port: options.port },
+    hosts: [],
   });
-  const stop = new AbortController();
-  const renewing = renewNowAndThen(certificates, env, stop.signal, onDefect);
-  opened.push(() => {
-    stop.abort();
-    return renewing;
-  });
-  return { url, kubeconfig };
-}
-
-async function renewNowAndThen(
-  certificates: CertificateStore,
-  env: Env,
-  signal: AbortSignal,
-  onDefect: (error: unknown) => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    await env.sleep(renewalLookMs, signal).catch(() => undefined);
-    if (!signal.aborted) await certificates.renewIfDue(env.clock.wall()).catch(onDefect);
-  }
-}

@@ -12,18 +12,21 @@ export function checkMetadata(
   metadata: Partial<ObjectMeta>,
 ): readonly FieldError[] {
   const { name, namespace, labels, annotations = {}, finalizers = [], ownerReferences = [] } = metadata;
-  const errors: FieldError[] = [
-    ...checkName('metadata.name', name, nameForm),
-    ...checkLabels('metadata.labels', labels),
-    ...Object.keys(annotations).flatMap((key) => checkLabelKey('metadata.annotations', key)),
-    ...finalizers.flatMap((finalizer, index) => checkLabelKey(`metadata.finalizers[${index}]`, finalizer)),
-  ];
+  const errors: FieldError[] = checkName('metadata.name', name, nameForm);
+  if (labels !== undefined) errors.push(...checkLabels('metadata.labels', labels));
+  let annotationsLength = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    errors.push(...checkLabelKey('metadata.annotations', key));
+    annotationsLength += key.length + value.length;
+  }
+  for (const [index, finalizer] of finalizers.entries()) {
+    errors.push(...checkLabelKey(`metadata.finalizers[${index}]`, finalizer));
+  }
   if (scope === 'Tenant') errors.push(...checkName('metadata.namespace', namespace, 'label'));
   else if (namespace !== undefined && namespace !== '') {
     const message = 'must be left out: objects of this kind belong to the cluster';
     errors.push({ path: 'metadata.namespace', value: namespace, reason: 'Forbidden', message });
   }
-  const annotationsLength = Object.entries(annotations).reduce((sum, pair) => sum + pair.join('').length, 0);
   if (annotationsLength > annotationsLengthMax) {
     const message = `must have at most ${annotationsLengthMax} characters together, not ${annotationsLength}`;
     errors.push({ path: 'metadata.annotations', reason: 'TooLong', message });

@@ -144,6 +144,11 @@ export const errorTable = {
     callerMay: 'never',
     meaning: 'the kubeconfig is missing, cannot be read, or lacks a field that is needed to connect',
   },
+  InvalidStoreAddress: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'the address of a store is neither lmdb:DIR nor etcd: with URLs',
+  },
   InvalidQuantity: {
     httpStatus: 400,
     callerMay: 'never',

@@ -12,12 +12,15 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function fillIn(value: unknown, defaults: Json): unknown {
   if (value === undefined || value === null) return defaults;
   if (!isObject(value) || !isObject(defaults)) return value;
-  const missing = Object.entries(defaults).flatMap(([name, fallback]) => {
+  let filled: Record<string, unknown> | undefined;
+  for (const name of Object.keys(defaults)) {
     const own = Object.hasOwn(value, name) ? value[name] : undefined;
-    const filled = fillIn(own, fallback);
-    return filled === own ? [] : [[name, filled] as const];
-  });
-  return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
+    const inner = fillIn(own, defaults[name] as Json);
+    if (inner === own) continue;
+    filled ??= { ...value };
+    filled[name] = inner;
+  }
+  return filled ?? value;
 }
 
 /** What stands at a path of names in a value of any shape, or undefined. */

@@ -37,8 +37,10 @@ export function checkLabelValue(path: string, value: string): FieldError[] {
 /** All that is wrong with a map of labels. What is no map of strings is the schema's to refuse. */
 export function checkLabels(path: string, labels: unknown): FieldError[] {
   if (typeof labels !== 'object' || labels === null || Array.isArray(labels)) return [];
-  return Object.entries(labels).flatMap(([key, value]: [string, unknown]) => [
-    ...checkLabelKey(path, key),
-    ...(typeof value === 'string' ? checkLabelValue(`${path}[${key}]`, value) : []),
-  ]);
+  const errors: FieldError[] = [];
+  for (const [key, value] of Object.entries(labels) as [string, unknown][]) {
+    errors.push(...checkLabelKey(path, key));
+    if (typeof value === 'string') errors.push(...checkLabelValue(`${path}[${key}]`, value));
+  }
+  return errors;
 }

@@ -26,22 +26,38 @@ export function pruneUnknown(
   return { object: prune(object, schema, '', unknown) as BerthObject, unknown };
 }
 
+/** Most objects have nothing unknown in them, and those are returned as they are: nothing is copied before it is needed. */
 function prune(value: unknown, schema: Schema, path: string, unknown: string[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items === undefined) return value;
-    return value.map((item: unknown, index) => prune(item, items, `${path}[${index}]`, unknown));
+    const list: readonly unknown[] = value;
+    const pruned = list.map((item, index) =>
+      typeof item === 'object' ? prune(item, items, `${path}[${index}]`, unknown) : item,
+    );
+    return pruned.every((item, index) => item === list[index]) ? value : pruned;
   }
-  if (typeof value !== 'object' || value === null) return value;
-  const kept: Record<string, unknown> = {};
-  for (const [name, inner] of Object.entries(value)) {
-    const { properties, additionalProperties = true } = schema;
+  const { properties, additionalProperties = true } = schema;
+  const fields = value as Readonly<Record<string, unknown>>;
+  let kept: Record<string, unknown> | undefined;
+  for (const name of Object.keys(fields)) {
     const known = properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const inner = fields[name];
+    const innerSchema = known ?? additionalProperties;
+    if (innerSchema === true || (innerSchema !== false && (typeof inner !== 'object' || inner === null)))
+      continue;
     const innerPath = path === '' ? name : `${path}.${name}`;
-    if (known !== undefined) kept[name] = prune(inner, known, innerPath, unknown);
-    else if (additionalProperties === false) unknown.push(innerPath);
-    else if (additionalProperties === true) kept[name] = inner;
-    else kept[name] = prune(inner, additionalProperties, innerPath, unknown);
+    if (innerSchema === false) {
+      unknown.push(innerPath);
+      kept ??= { ...fields };
+      delete kept[name];
+      continue;
+    }
+    const innerKept = prune(inner, innerSchema, innerPath, unknown);
+    if (innerKept === inner) continue;
+    kept ??= { ...fields };
+    kept[name] = innerKept;
   }
-  return kept;
+  return kept ?? value;
 }

@@ -81,17 +81,28 @@ export class Validator {
     if (shape.length > 0) return bounded(shape);
 
     const check = this.prepare(kind);
-    const found = check(object) ? [] : (check.errors ?? []);
+    const isValid: boolean = check(object);
+    if (isValid) return bounded(ownRules(kind, object as BerthObject, before));
+    const found = check.errors ?? [];
     // What is found refers to the object; it must not be kept until the next call.
     check.errors = null;
     const errors = found.slice(0, errorsMax + 1).flatMap((error) => fieldErrors(error, object));
     if (found.every((error) => error.keyword === 'additionalProperties')) {
-      // The schema has just said so.
-      const valid = object as BerthObject;
-      errors.push(...checkMetadata(kind, valid.metadata), ...kind.check(valid, before));
+      errors.push(...ownRules(kind, object as BerthObject, before));
     }
     return bounded(errors, found.length);
   }
+}
+
+/** What is asked of an object of which the schema has just said that it is one. */
+function ownRules(
+  kind: KindDefinition,
+  object: BerthObject,
+  before: BerthObject | undefined,
+): readonly FieldError[] {
+  const ofMetadata = checkMetadata(kind, object.metadata);
+  const ofKind = kind.check(object, before);
+  return ofMetadata.length === 0 ? ofKind : [...ofMetadata, ...ofKind];
 }
 
 function bounded(errors: readonly FieldError[], count = errors.length): readonly FieldError[] {

@@ -15,10 +15,6 @@ export class Codec {
   decode(bytes: Uint8Array): unknown {
     const known = this.#known.get(bytes);
     if (known !== undefined) return known;
-    const parsed: unknown = JSON.parse(
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
-    );
-    this.#known.set(bytes, parsed);
-    return parsed;
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as unknown;
   }
 }

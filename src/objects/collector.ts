@@ -96,7 +96,7 @@ export class Collector {
     for (const kind of this.parts.kinds) {
       for (const { key, object } of this.parts.cache.list(kind.kind)) {
         this.#index(key, object);
-        this.#markDirty(key);
+        if (isCollectable(object)) this.#markDirty(key);
       }
     }
   }
@@ -105,7 +105,7 @@ export class Collector {
     for (const { uid } of before?.metadata.ownerReferences ?? [])
       this.#dependents.get(uid)?.delete(shownKey(key));
     if (type !== 'DELETED') this.#index(key, object);
-    this.#markDirty(key);
+    if (isCollectable(object)) this.#markDirty(key);
     const { uid, ownerReferences, namespace } = object.metadata;
     if (type === 'DELETED') {
       for (const dependent of this.#dependents.get(uid)?.values() ?? []) this.#markDirty(dependent);
@@ -247,3 +247,7 @@ export class Collector {
     return { kind: kind.kind, namespace: kind.scope === 'Tenant' ? namespace : undefined, name: owner.name };
   }
 }
+
+/** What has no owner and is not being deleted stays. That is most of what is written, and wakes nobody. */
+const isCollectable = ({ metadata }: BerthObject): boolean =>
+  metadata.ownerReferences !== undefined || metadata.deletionTimestamp !== undefined;

@@ -27,6 +27,9 @@ export const kindRange = (part: ObjectPart, kind: KindDefinition, namespace?: st
 /** Every key there is: one watch feeds the cache. */
 export const everythingRange: KeyRange = keysUnder('/');
 
+/** Objects and records of the authority, as against what the cell knows of itself. */
+export const isShared = (storedKey: string): boolean => /^\/[aelost]\//.test(storedKey);
+
 export function parseStoreKey(
   storedKey: string,
 ): { readonly part: ObjectPart; readonly key: ObjectKey } | undefined {

@@ -11,7 +11,8 @@ const suffixLength = 5;
 const nameLengthMax = 253;
 
 /** Seconds are enough for people, and that is who timestamps are for. */
-export const timestamp = (env: Env): string => wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z');
+export const timestamp = (env: Env): string =>
+  `${wallTimestamp(env.clock.wall()).slice(0, -'.000Z'.length)}Z`;
 
 export function generatedName(prefix: string, env: Env): string {
   let suffix = '';
@@ -93,17 +94,12 @@ export function isSpecChanged(before: BerthObject, after: BerthObject): boolean 
 
 /** Leaves out what is undefined or an empty map or list, as JSON from a client would. */
 function compact(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(
-      ([, value]) =>
-        value !== undefined &&
-        !(Array.isArray(value) && value.length === 0) &&
-        !(
-          typeof value === 'object' &&
-          value !== null &&
-          !Array.isArray(value) &&
-          Object.keys(value).length === 0
-        ),
-    ),
-  );
+  const kept: Record<string, unknown> = {};
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    if (value === undefined) continue;
+    if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) continue;
+    kept[name] = value;
+  }
+  return kept;
 }

@@ -26,6 +26,22 @@ describe('the cache of objects', () => {
     await cache.close();
   });
 
+  it('counts objects and watchers, and says how far the slowest watcher is behind', async () => {
+    const { objects, cache } = await openWithTenant();
+    const watch = cache.watch({ after: cache.revision });
+    expect(cache.watchers()).toEqual({ open: 1, waitingChangesMax: 0, revisionsBehindMax: 0 });
+    for (const name of ['a', 'b', 'c']) await objects.create(Workload, 'default', workload(name));
+    expect(cache.count('Workload')).toBe(3);
+    expect(cache.watchers()).toEqual({ open: 1, waitingChangesMax: 3, revisionsBehindMax: 3 });
+    await watch.next();
+    expect(cache.watchers()).toEqual({ open: 1, waitingChangesMax: 0, revisionsBehindMax: 0 });
+    await watch.return();
+    await objects.delete(Workload, keyOf('a'));
+    expect(cache.watchers().open).toBe(0);
+    expect(cache.count('Workload')).toBe(2);
+    await cache.close();
+  });
+
   it('shows another cache over the same store the same objects', async () => {
     const store = new MemoryStore(realEnv());
     const first = await openWithTenant(store);

@@ -13,8 +13,9 @@ import {
 import { WatchBuffer } from '../store/watch-buffer.js';
 import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
 import type { Codec } from './codec.js';
-import { everythingRange, type ObjectKey, parseStoreKey, shownKey } from './keys.js';
+import { everythingRange, isShared, type ObjectKey, parseStoreKey, shownKey } from './keys.js';
 import { readPages } from './read-pages.js';
+import { SortedKeys } from './sorted-keys.js';
 
 /** An object as the cache holds it, with the revisions that a guarded write needs. */
 export interface CachedObject {
@@ -50,8 +51,8 @@ interface Slot {
 
 interface KindIndex {
   readonly slots: Map<string, Slot>;
-  // The keys in list order; made anew after an object was added or removed.
-  sorted: string[] | undefined;
+  // Of the slots that hold an object: a status alone is none.
+  readonly keys: SortedKeys;
 }
 
 // How many events a watcher may start behind the present. Older ones are Expired: list again.
@@ -110,11 +111,25 @@ export class ObjectCache {
 
   /** Reads everything once, then follows the store until it is closed. */
   async start(): Promise<void> {
-    const { entries, revision } = await readPages(this.parts.store, everythingRange, this.parts.env);
-    this.#replaceAll(entries, revision);
-    this.#forgotten = revision;
-    this.#kept = [];
-    this.#keptEvents = 0;
+    const { store, env } = this.parts;
+    // Page by page into the cache: the bytes of all objects together would be most of the memory of an idle server.
+    const revision = await readPages(store, everythingRange, env, {
+      page: (entries) => {
+        for (const entry of entries) {
+          const record = this.#setRecord(entry);
+          const found = this.#slotOf(entry.key);
+          if (found !== undefined) this.#setPart(found, rendered(entry.key, record));
+        }
+      },
+      restart: () => {
+        this.#kinds.clear();
+        this.#records.clear();
+      },
+    });
+    for (const { slots, keys } of this.#kinds.values()) {
+      for (const [key, { stored }] of slots) if (stored !== undefined) keys.add(key);
+    }
+    this.#revision = this.#forgotten = revision;
     this.#following = this.#follow();
   }
 
@@ -142,14 +157,34 @@ export class ObjectCache {
   *list(kind: string, namespace?: string): Generator<CachedObject> {
     const index = this.#kinds.get(kind);
     if (index === undefined) return;
-    index.sorted ??= [...index.slots.keys()].toSorted();
-    const prefix = namespace === undefined ? '' : `${namespace}/`;
-    for (let at = firstAtOrAfter(index.sorted, prefix); at < index.sorted.length; at++) {
-      const key = index.sorted[at] as string;
-      if (!key.startsWith(prefix)) break;
-      const cached = this.#cached(index.slots.get(key));
+    const { all } = index.keys;
+    const { from, to } = index.keys.range(prefixOf(namespace));
+    for (let at = from; at < to; at++) {
+      const cached = this.#cached(index.slots.get(all[at] as string));
       if (cached !== undefined) yield cached;
     }
+  }
+
+  /** How many objects `list` would go through. */
+  count(kind: string, namespace?: string): number {
+    const range = this.#kinds.get(kind)?.keys.range(prefixOf(namespace));
+    return range === undefined ? 0 : range.to - range.from;
+  }
+
+  /** How many watchers there are, and how far the slowest of them is behind. */
+  watchers(): {
+    readonly open: number;
+    readonly waitingChangesMax: number;
+    readonly revisionsBehindMax: number;
+  } {
+    let waitingChangesMax = 0;
+    let revisionsBehindMax = 0;
+    for (const watcher of this.#watchers) {
+      if (!watcher.isWaiting) continue;
+      waitingChangesMax = Math.max(waitingChangesMax, watcher.waitingChanges);
+      revisionsBehindMax = Math.max(revisionsBehindMax, this.#revision - watcher.delivered);
+    }
+    return { open: this.#watchers.size, waitingChangesMax, revisionsBehindMax };
   }
 
   /** Resolves when the cache shows this revision or a newer one. */
@@ -214,7 +249,11 @@ export class ObjectCache {
 
   async #listAgain(): Promise<boolean> {
     try {
-      const { entries, revision } = await readPages(this.parts.store, everythingRange, this.parts.env);
+      const entries: Entry[] = [];
+      const revision = await readPages(this.parts.store, everythingRange, this.parts.env, {
+        page: (page) => entries.push(...page),
+        restart: () => entries.splice(0),
+      });
       this.#publish({ revision, changes: this.#replaceAll(entries, revision) });
       return true;
     } catch {
@@ -294,7 +333,8 @@ export class ObjectCache {
       if (slot.stored === undefined && slot.status === undefined)
         this.#kinds.get(key.kind)?.slots.delete(sortKey(key));
       const index = this.#kinds.get(key.kind);
-      if (index !== undefined && (before === undefined) !== (after === undefined)) index.sorted = undefined;
+      if (before === undefined && after !== undefined) index?.keys.add(sortKey(key));
+      if (before !== undefined && after === undefined) index?.keys.delete(sortKey(key));
     }
     return events;
   }
@@ -323,7 +363,7 @@ export class ObjectCache {
     const { key, part } = parsed;
     let index = this.#kinds.get(key.kind);
     if (index === undefined) {
-      index = { slots: new Map(), sorted: undefined };
+      index = { slots: new Map(), keys: new SortedKeys() };
       this.#kinds.set(key.kind, index);
     }
     let slot = index.slots.get(sortKey(key));
@@ -341,7 +381,9 @@ export class ObjectCache {
     else slot.status = record as CachedRecord<StoredStatus> | undefined;
   }
 
-  #setRecord(entry: Entry): CachedRecord {
+  #setRecord(entry: Entry): CachedRecord | undefined {
+    // What the cell keeps for itself (tokens, its certificates, marks) is read where it is needed.
+    if (!isShared(entry.key)) return undefined;
     const record = {
       value: this.parts.codec.decode(entry.value),
       revision: entry.modRevision,
@@ -387,13 +429,4 @@ const storedUnder = (key: ObjectKey): string => {
   return view === undefined ? `/o/${shownKey(key)}` : `${view.prefix}${key.name}`;
 };
 
-function firstAtOrAfter(sorted: readonly string[], wanted: string): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] as string) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const prefixOf = (namespace: string | undefined): string => (namespace === undefined ? '' : `${namespace}/`);

@@ -27,8 +27,8 @@ export interface ObjectList {
   readonly remaining: number | undefined;
 }
 
-// What a page that continues a list reads from the store at a time.
-const entriesPerRead = 500;
+// What a page that continues a list reads from the store at a time, before others get a turn: some milliseconds.
+const entriesPerRead = 150;
 
 /**
  * Lists objects. The first page, or all, comes from the cache; the pages after it come from the store at the
@@ -60,25 +60,21 @@ export class ObjectLister {
     const { cache } = this.parts;
     const { revision } = cache;
     const items: BerthObject[] = [];
-    let left = 0;
     for (const { object } of cache.list(kind.kind, namespace)) {
       if (matches !== undefined && !matches(object)) continue;
-      if (limit === undefined || items.length < limit) items.push(object);
-      else if (matches === undefined) left += 1;
-      else
+      if (items.length === limit) {
+        // Counted, not walked: a page costs what is in it, not what is behind it.
+        const remaining = matches === undefined ? cache.count(kind.kind, namespace) - limit : undefined;
         return {
           items,
           version: cache.version,
           continueToken: this.#tokenAfter(items, revision),
-          remaining: undefined,
+          remaining,
         };
+      }
+      items.push(object);
     }
-    return {
-      items,
-      version: cache.version,
-      continueToken: left > 0 ? this.#tokenAfter(items, revision) : undefined,
-      remaining: left > 0 ? left : undefined,
-    };
+    return { items, version: cache.version, continueToken: undefined, remaining: undefined };
   }
 
   async #fromStore(
@@ -101,14 +97,15 @@ export class ObjectLister {
         if (matches !== undefined && !matches(object)) continue;
         items.push(object);
         if (items.length === limit && (more || index < entries.length - 1)) {
+          await this.parts.env.yield();
           return { items, version, continueToken: this.#tokenAfter(items, revision), remaining: undefined };
         }
       }
+      await this.parts.env.yield();
       const last = entries.at(-1);
       if (!more || last === undefined)
         return { items, version, continueToken: undefined, remaining: undefined };
       from = `${last.key}\0`;
-      await this.parts.env.yield();
     }
   }
 

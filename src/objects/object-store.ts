@@ -68,14 +68,13 @@ function refuseView(kind: KindDefinition): void {
   );
 }
 
-const schemaOf = (kind: KindDefinition): unknown => ({ type: 'object', properties: kind.fields });
-
 /**
  * Versioned objects over a store. Writes are decided on the cached object and guarded on the revisions of both
  * its keys, so that a stale cache can cost a retry and never a lost update.
  */
 export class ObjectStore {
   readonly #transactions: ObjectTransactions;
+  readonly #schemas = new Map<KindDefinition, unknown>();
 
   constructor(private readonly parts: ObjectTransactionParts & { readonly admission: Admission }) {
     this.#transactions = new ObjectTransactions(parts);
@@ -184,7 +183,7 @@ export class ObjectStore {
         force: options.force,
         apiVersion: applied.apiVersion,
         now: timestamp(this.parts.env),
-        schema: schemaOf(kind),
+        schema: this.#schemaOf(kind),
       });
       if (outcome.kind === 'Conflict') {
         const { message, causes } = describeConflicts(outcome.conflicts);
@@ -340,8 +339,14 @@ export class ObjectStore {
       manager: options.manager ?? 'berth',
       apiVersion: after.apiVersion,
       now: timestamp(this.parts.env),
-      schema: schemaOf(kind),
+      schema: this.#schemaOf(kind),
     });
+  }
+
+  #schemaOf(kind: KindDefinition): unknown {
+    const schema = this.#schemas.get(kind) ?? { type: 'object', properties: kind.fields };
+    this.#schemas.set(kind, schema);
+    return schema;
   }
 
   #withOwnFinalizers(kind: KindDefinition, metadata: ObjectMeta): ObjectMeta {

@@ -5,6 +5,7 @@ import type { BerthObject } from '../model/object.js';
 import { asRevision, type Guard, type Revision, type Store, type Write } from '../store/contract.js';
 import { takeApart } from './assemble.js';
 import type { Codec } from './codec.js';
+import type { Freshness } from './freshness.js';
 import { type ObjectKey, storeKey } from './keys.js';
 import type { CachedObject, ObjectCache } from './object-cache.js';
 import { conflict, unknownOutcome } from './object-errors.js';
@@ -12,6 +13,7 @@ import { conflict, unknownOutcome } from './object-errors.js';
 export interface ObjectTransactionParts {
   readonly store: Store;
   readonly cache: ObjectCache;
+  readonly freshness: Freshness;
   readonly codec: Codec;
   readonly env: Env;
   readonly base: number;
@@ -64,12 +66,13 @@ export class ObjectTransactions {
     tenantGuards: readonly Guard[],
   ): Promise<BerthObject | undefined> {
     let guards = tenantGuards;
+    const objectKey = storeKey('o', key);
+    const own = [objectKey, storeKey('s', key)];
+    const value = this.parts.codec.encode(takeApart(object).stored);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const { stored } = takeApart(object);
-      const own = [storeKey('o', key), storeKey('s', key)];
       const outcome = await this.parts.store.transact({
         guards: [...own.map((absent): Guard => ({ kind: 'absent', key: absent })), ...guards],
-        writes: [{ kind: 'put', key: storeKey('o', key), value: this.parts.codec.encode(stored) }],
+        writes: [{ kind: 'put', key: objectKey, value }],
       });
       switch (outcome.kind) {
         case 'Committed':
@@ -137,7 +140,10 @@ export class ObjectTransactions {
       case 'GuardFailed': {
         const currents = outcome.failed.map((failed) => failed.current);
         // A deletion leaves no revision to wait for: look again a moment later.
-        if (currents.includes(undefined)) await this.parts.env.sleep(1);
+        if (currents.includes(undefined)) {
+          await this.parts.env.sleep(1);
+          await this.parts.freshness.catchUp();
+        }
         await this.parts.cache.notOlderThan(this.#newestOf(currents));
         return undefined;
       }

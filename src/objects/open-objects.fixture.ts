@@ -7,6 +7,7 @@ import type { Store } from '../store/contract.js';
 import { Admission } from './admission.js';
 import { openCell } from './cell.js';
 import { Codec } from './codec.js';
+import { ownStore } from './freshness.js';
 import { ObjectCache } from './object-cache.js';
 import { ObjectLister } from './object-list.js';
 import { ObjectStore } from './object-store.js';
@@ -25,7 +26,16 @@ export async function openObjects(store: Store, env: Env) {
   await cache.start();
   const tenantKind = kindOf('Tenant');
   const admission = new Admission(new Validator());
-  const objects = new ObjectStore({ store, cache, codec, env, admission, base, tenantKind });
+  const objects = new ObjectStore({
+    store,
+    cache,
+    freshness: ownStore,
+    codec,
+    env,
+    admission,
+    base,
+    tenantKind,
+  });
   return { store, cache, objects, lister: new ObjectLister({ store, cache, codec, env, base }), tenantKind };
 }
 

@@ -5,27 +5,38 @@ import type { Entry, KeyRange, Revision, Store } from '../store/contract.js';
 // Small enough that parsing a page does not hold up others.
 const entriesPerPage = 500;
 
-/** A whole range at one revision, read in pages with room for others in between. Starts over if it is overtaken by compaction. */
+export interface PageReader {
+  /** The next entries, in order of keys. */
+  page(entries: readonly Entry[]): void;
+  /** Compaction has overtaken the reading: what came so far is to be forgotten, it comes again from the start. */
+  restart(): void;
+}
+
+/** Hands over a whole range at one revision, page by page with room for others in between. Nothing is kept here. */
 export async function readPages(
   store: Store,
   range: KeyRange,
   env: Env,
-): Promise<{ readonly entries: readonly Entry[]; readonly revision: Revision }> {
+  reader: PageReader,
+): Promise<Revision> {
   for (;;) {
     try {
       const first = await store.read(range, { limit: entriesPerPage });
       const { revision } = first;
-      const entries = [...first.entries];
+      reader.page(first.entries);
+      let last = first.entries.at(-1);
       for (let { more } = first; more;) {
         await env.yield();
-        const from = `${entries.at(-1)?.key}\0`;
+        const from = `${last?.key}\0`;
         const page = await store.read({ from, to: range.to }, { limit: entriesPerPage, revision });
-        for (const entry of page.entries) entries.push(entry);
+        reader.page(page.entries);
+        last = page.entries.at(-1) ?? last;
         more = page.more;
       }
-      return { entries, revision };
+      return revision;
     } catch (error) {
       if (!isBerthError(error, 'Expired')) throw error;
+      reader.restart();
     }
   }
 }

@@ -1,7 +1,9 @@
 import { BerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import { type Access, authorize, type Verb, verbs } from './identity/authorize.js';
-import { formatIdentity, type Identity } from './identity/identity.js';
+import { formatIdentity, type Identity, subjectOf } from './identity/identity.js';
+import { mayTokens } from './rules-review.js';
+import { tokensGroup, tokensPlural } from './token-resource.js';
 
 interface ReviewSpec {
   readonly resourceAttributes?: {
@@ -39,6 +41,12 @@ function accessOf(kinds: readonly KindDefinition[], identity: Identity, spec: Re
       'spec: one of resourceAttributes and nonResourceAttributes is required',
     );
   }
+  if (resource.group === tokensGroup && resource.resource === tokensPlural) {
+    const verb = verbs.find((candidate) => candidate === resource.verb);
+    return verb !== undefined && mayTokens(identity, verb)
+      ? { allowed: true }
+      : { allowed: false, reason: "tokens are managed by admin, and a tenant's by its owner" };
+  }
   const wantedKinds = kinds.filter(
     (kind) =>
       (resource.resource === '*' || kind.plural === resource.resource) &&
@@ -73,5 +81,5 @@ export const reviewSelf = (identity: Identity): object => ({
   kind: 'SelfSubjectReview',
   apiVersion: 'authentication.k8s.io/v1',
   metadata: {},
-  status: { userInfo: { username: formatIdentity(identity), groups: [] } },
+  status: { userInfo: { username: formatIdentity(identity), groups: subjectOf(identity).groups } },
 });

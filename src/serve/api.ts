@@ -1,6 +1,7 @@
 import { BerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import { nearest } from '../model/nearest.js';
+import type { Freshness } from '../objects/freshness.js';
 import { reviewAccess, reviewSelf } from './access-review.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import {
@@ -13,18 +14,23 @@ import {
 } from './discovery.js';
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
+import type { Tokens } from './identity/tokens.js';
+import type { Metrics } from './metrics.js';
 import { wantsAggregatedDiscovery } from './negotiate.js';
 import { openApiProtobuf, openApiProtobufType } from './openapi-protobuf.js';
 import { bodyTypeOf, readBody } from './read-body.js';
 import { isTrue } from './request-options.js';
 import { parseResourcePath, type ResourcePath } from './resource-path.js';
 import { type ResourceParts, Resources } from './resources.js';
+import { reviewRules } from './rules-review.js';
+import { TokenResource, tokensGroup, tokensPlural } from './token-resource.js';
 
 /** What a request turned out to be about, for the metrics and the audit log. */
 export interface Routed {
   readonly verb: Verb;
-  readonly kind: KindDefinition;
   readonly path: ResourcePath;
+  readonly kindName: string;
+  readonly target: KindDefinition | 'tokens';
 }
 
 const group = 'berth.dev';
@@ -34,30 +40,40 @@ const reviewGroups = ['authorization.k8s.io', 'authentication.k8s.io'];
 /** All of the API but the HTTP: finds out what a request is about, whether its sender may, and does it. */
 export class Api {
   readonly #resources: ReadonlyMap<KindDefinition, Resources>;
+  readonly #tokens: TokenResource;
 
   constructor(
     private readonly parts: ResourceParts & {
       readonly kinds: readonly KindDefinition[];
       readonly version: string;
+      /** The uid of the cell. */
+      readonly cell: string;
       /** The OpenAPI documents, by path. */
       readonly openapi: ReadonlyMap<string, unknown>;
+      readonly tokens: Tokens;
+      readonly freshness: Freshness;
+      readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
     },
   ) {
     this.#resources = new Map(parts.kinds.map((kind) => [kind, new Resources(parts, kind)]));
+    this.#tokens = new TokenResource(parts.tokens);
   }
 
   /** What a request is about; undefined if it is not about objects. */
   route(request: Pick<ApiRequest, 'method' | 'path' | 'query' | 'contentType'>): Routed | undefined {
     const path = parseResourcePath(request.path);
     if (path === undefined || reviewGroups.includes(path.group)) return undefined;
+    if (path.group === tokensGroup && path.plural === tokensPlural && path.version === 'v1')
+      return { verb: verbOfTokens(request, path), kindName: 'Token', target: 'tokens', path };
     const kind = this.#kindAt(path);
-    return { verb: verbOf(request, path, kind), kind, path };
+    return { verb: verbOf(request, path, kind), kindName: kind.kind, target: kind, path };
   }
 
   /** Answers a request, or throws the BerthError that says why not. */
   async handle(request: ApiRequest, routed = this.route(request)): Promise<ApiResponse> {
     if (routed === undefined) return this.#other(request);
-    const { verb, kind, path } = routed;
+    const { verb, target: kind, path } = routed;
+    if (kind === 'tokens') return this.#tokens.handle(request, verb, path.name);
     const access = authorize(request.identity, {
       verb,
       kind,
@@ -67,6 +83,7 @@ export class Api {
       ...(path.subresource === undefined ? {} : { subresource: path.subresource }),
     });
     if (!access.allowed) throw this.#forbidden(request, access.reason, kind, path);
+    if (needsFreshness(verb, request.query)) await this.parts.freshness.catchUp();
     const resources = this.#resources.get(kind);
     if (resources === undefined) throw new Error(`no resources for ${kind.kind}`);
     switch (verb) {
@@ -126,7 +143,7 @@ export class Api {
 
   // ---- what is no object ---------------------------------------------------------------------------------
 
-  #other(request: ApiRequest): ApiResponse {
+  async #other(request: ApiRequest): Promise<ApiResponse> {
     const { path, method } = request;
     const access = authorize(request.identity, { verb: method === 'POST' ? 'create' : 'get', path });
     if (!access.allowed) {
@@ -136,6 +153,10 @@ export class Api {
     if (method === 'POST') return this.#review(request);
     if (method !== 'GET' && method !== 'HEAD')
       throw new BerthError('MethodNotAllowed', `${method} ${path}: only GET is possible here`);
+    if (path === '/metrics') {
+      const { metrics } = this.parts;
+      return { kind: 'bytes', bytes: Buffer.from(await metrics.text()), contentType: metrics.contentType };
+    }
     const aggregated = wantsAggregatedDiscovery(request.accept);
     const found = this.#document(path, aggregated);
     if (found === undefined) throw new BerthError('NotFound', `the server has nothing at ${path}`);
@@ -159,15 +180,17 @@ export class Api {
   }
 
   #document(path: string, aggregated: 'v2' | 'v2beta1' | undefined): unknown {
-    const { kinds, openapi, version } = this.parts;
+    const { kinds, openapi, version, cell } = this.parts;
     switch (path) {
       case '/':
-        return { paths: ['/api', '/apis', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] };
+        return {
+          paths: ['/api', '/apis', '/livez', '/metrics', '/openapi/v2', '/openapi/v3', '/readyz', '/version'],
+        };
       case '/version': {
         // Clients compare this with their own version: it is that of the Kubernetes API we speak.
         const [major = '', minor = ''] = kubernetesVersion.split('.');
         const platform = `${process.platform}/${process.arch}`;
-        return { major, minor, gitVersion: `v${kubernetesVersion}+berth.${version}`, platform };
+        return { major, minor, gitVersion: `v${kubernetesVersion}+berth.${version}`, platform, cell };
       }
       case '/api':
         return aggregated === undefined ? apiVersions() : aggregatedDiscovery(kinds, [''], aggregated);
@@ -191,12 +214,42 @@ export class Api {
     switch (request.path) {
       case '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews':
         return valueResponse(201, reviewAccess(this.parts.kinds, request.identity, body));
+      case '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews':
+        return valueResponse(201, reviewRules(this.parts.kinds, request.identity, body));
       case '/apis/authentication.k8s.io/v1/selfsubjectreviews':
         return valueResponse(201, reviewSelf(request.identity));
       default:
         throw new BerthError('MethodNotAllowed', `POST ${request.path}: not possible here`);
     }
   }
+}
+
+/**
+ * A read that names no version sees everything acknowledged before it, and a write is decided on that; a read of
+ * some version says itself how old it may be, and so does the next page of a list.
+ */
+function needsFreshness(verb: Verb, query: URLSearchParams): boolean {
+  if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return true;
+  return !query.get('resourceVersion') && !query.get('continue');
+}
+
+function verbOfTokens({ method }: Pick<ApiRequest, 'method'>, path: ResourcePath): Verb {
+  const { name, namespace, subresource } = path;
+  const isThere = namespace === undefined && subresource === undefined;
+  const verbs: Readonly<Record<string, Verb>> =
+    name === undefined
+      ? { GET: 'list', HEAD: 'list', POST: 'create' }
+      : { GET: 'get', HEAD: 'get', DELETE: 'delete' };
+  if (!isThere) throw new BerthError('NotFound', 'tokens belong to the cluster and have no subresources');
+  const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined;
+  if (verb === undefined) {
+    const target = name === undefined ? 'tokens' : 'a token';
+    throw new BerthError(
+      'MethodNotAllowed',
+      `${method} is not possible on ${target}; allowed are ${Object.keys(verbs).join(', ')}`,
+    );
+  }
+  return verb;
 }
 
 /** The verb of a request, after Kubernetes' own table of methods and paths. */

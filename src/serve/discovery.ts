@@ -5,9 +5,11 @@ import type { KindDefinition } from '../model/kind.js';
 const readVerbs = ['get', 'list', 'watch'];
 const writeVerbs = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 
+const allVerbs = [...readVerbs, ...writeVerbs].toSorted();
+
 /** Nobody writes a view; everything else can be written by somebody. */
-export const verbsOf = (kind: KindDefinition): string[] =>
-  kind.writers.spec === 'nobody' ? readVerbs : [...readVerbs, ...writeVerbs].toSorted();
+export const verbsOf = (kind: KindDefinition): readonly string[] =>
+  kind.writers.spec === 'nobody' ? readVerbs : allVerbs;
 
 interface Subresource {
   readonly name: string;

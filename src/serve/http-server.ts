@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { stringify } from 'yaml';
 import type { Env } from '../env/env.js';
+import { msBetween } from '../env/instant.js';
 import { BerthError } from '../model/errors.js';
 import type { Api, Routed } from './api.js';
 import type { ApiRequest, ApiResponse } from './api-request.js';
@@ -10,6 +11,7 @@ import { authenticate, clientCertificateOf } from './identity/authenticate.js';
 import { type CertificateStore, secureContextOf } from './identity/certificate-store.js';
 import { formatIdentity, type Identity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
+import type { Metrics, RequestLabels } from './metrics.js';
 import { type Status, statusOf } from './status.js';
 
 export interface HttpServerParts {
@@ -18,6 +20,7 @@ export interface HttpServerParts {
   readonly certificates: CertificateStore;
   readonly tokens: Tokens;
   readonly audit: AuditLog;
+  readonly metrics: Metrics;
   /** Called with what is a defect of ours, never a client's mistake. */
   readonly onDefect: (error: unknown) => void;
 }
@@ -42,7 +45,7 @@ export class HttpServer {
   >();
   readonly #app: FastifyInstance;
   #inFlight = 0;
-  #watches = 0;
+  readonly #watches = new Set<FastifyReply['raw']>();
   #isReady = true;
 
   private constructor(private readonly parts: HttpServerParts) {
@@ -72,6 +75,11 @@ export class HttpServer {
     app.get('/healthz', () => 'ok');
     app.all('/*', (request, reply) => this.#handle(request, reply));
     app.all('/', (request, reply) => this.#handle(request, reply));
+    parts.metrics.watchTraffic(() => ({
+      requestsInFlight: this.#inFlight,
+      watchesOpen: this.#watches.size,
+      unsentBytesMax: Math.max(0, ...[...this.#watches].map((raw) => raw.writableLength)),
+    }));
     parts.certificates.onRenewed(() => {
       (app.server as unknown as { setSecureContext(options: object): void }).setSecureContext(
         secureContextOf(parts.certificates),
@@ -100,6 +108,7 @@ export class HttpServer {
   async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (this.#inFlight >= inFlightMax) {
       reply.header('Retry-After', '1');
+      this.parts.metrics.request(labelsOf(request, undefined), 429, 0);
       return this.#sendError(
         reply,
         new BerthError('TooManyRequests', `${inFlightMax} requests are under way; try again in a second`, {
@@ -108,6 +117,8 @@ export class HttpServer {
       );
     }
     this.#inFlight += 1;
+    const startedAt = this.parts.env.clock.monotonic();
+    let code = 200;
     let routed: Routed | undefined;
     let identity: Identity | undefined;
     try {
@@ -115,15 +126,19 @@ export class HttpServer {
       const apiRequest = toApiRequest(request, identity, this.#signalFor(request, reply));
       routed = this.parts.api.route(apiRequest);
       const response = await this.parts.api.handle(apiRequest, routed);
+      if (response.kind === 'value') code = response.status;
       this.#audit(request, routed, identity, response);
       return await this.#send(reply, response, apiRequest.signal);
     } catch (error) {
       const status = statusOf(error);
+      ({ code } = status);
       if (status.code >= 500 && !(error instanceof BerthError)) this.parts.onDefect(error);
       if (identity !== undefined) this.#audit(request, routed, identity, status);
       return await this.#sendError(reply, error);
     } finally {
       this.#inFlight -= 1;
+      const durationMs = msBetween(startedAt, this.parts.env.clock.monotonic());
+      this.parts.metrics.request(labelsOf(request, routed), code, durationMs);
     }
   }
 
@@ -185,7 +200,7 @@ export class HttpServer {
     lines: AsyncGenerator<string, void>,
     signal: AbortSignal,
   ): Promise<FastifyReply> {
-    if (this.#watches >= watchesMax) {
+    if (this.#watches.size >= watchesMax) {
       throw new BerthError('TooManyRequests', `${watchesMax} watches are open; try again later`, {
         details: { retryAfterSeconds: 5 },
       });
@@ -194,7 +209,7 @@ export class HttpServer {
     const { raw } = reply;
     // A watch lasts: it does not count as a request under way.
     this.#inFlight -= 1;
-    this.#watches += 1;
+    this.#watches.add(raw);
     raw.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
     raw.flushHeaders();
     try {
@@ -206,7 +221,7 @@ export class HttpServer {
       this.parts.onDefect(error);
     } finally {
       this.#inFlight += 1;
-      this.#watches -= 1;
+      this.#watches.delete(raw);
       raw.end();
     }
     return reply;
@@ -242,24 +257,31 @@ export class HttpServer {
     answer: ApiResponse | Status,
   ): void {
     if (routed === undefined || readVerbs.includes(routed.verb)) return;
-    const { verb, kind, path } = routed;
+    const { verb, kindName: kind, path } = routed;
     const value = 'value' in answer ? answer.value : undefined;
-    const version = (value as { metadata?: { resourceVersion?: unknown } } | undefined)?.metadata
-      ?.resourceVersion;
+    const { resourceVersion: version, name = path.name } =
+      (value as { metadata?: { resourceVersion?: unknown; name?: unknown } } | undefined)?.metadata ?? {};
     this.parts.audit.record({
       who: formatIdentity(identity),
       verb,
-      kind: kind.kind,
+      kind,
       outcome: 'code' in answer ? answer.code : answer.kind === 'value' ? answer.status : 200,
       requestId: request.id,
       sourceIP: request.ip,
       ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
-      ...(path.name === undefined ? {} : { name: path.name }),
+      ...(typeof name === 'string' ? { name } : {}),
       ...(path.subresource === undefined ? {} : { subresource: path.subresource }),
       ...(typeof version === 'string' ? { revisionAfter: version } : {}),
     });
   }
 }
+
+const verbsOfMethods: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'get', POST: 'create' };
+
+const labelsOf = ({ method }: FastifyRequest, routed: Routed | undefined): RequestLabels =>
+  routed === undefined
+    ? { verb: verbsOfMethods[method] ?? 'other', kind: undefined }
+    : { verb: routed.verb, kind: routed.kindName };
 
 function toApiRequest(request: FastifyRequest, identity: Identity, signal: AbortSignal): ApiRequest {
   const [path = '/', ...query] = request.url.split('?');

@@ -44,9 +44,12 @@ export function readBody(type: BodyType, body: Buffer): unknown {
   return value;
 }
 
+// Without `stream` a decoder keeps nothing from one text to the next, and making one costs more than a short text.
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function decodeUtf8(body: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return utf8.decode(body);
   } catch {
     throw new BerthError('BadRequest', 'the body is not UTF-8');
   }

@@ -12,9 +12,9 @@ export interface ResourcePath {
 export function parseResourcePath(path: string): ResourcePath | undefined {
   const parts = path.split('/').slice(1);
   if (parts.some((part) => part === '')) return undefined;
-  let decoded: string[];
+  let decoded = parts;
   try {
-    decoded = parts.map(decodeURIComponent);
+    if (path.includes('%')) decoded = parts.map(decodeURIComponent);
   } catch {
     return undefined;
   }

@@ -31,6 +31,9 @@ const reasonsElsewhere: Partial<Record<BerthError['code'], string>> = {
   InvalidDuration: 'BadRequest',
   InvalidSelector: 'BadRequest',
   TooDeep: 'BadRequest',
+  InvalidIdentity: 'BadRequest',
+  InvalidToken: 'BadRequest',
+  TooManyTokens: 'Forbidden',
 };
 
 const causeReasons: Record<FieldError['reason'], string> = {

@@ -1,6 +1,6 @@
 import type { Column, KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
-import { shownAge } from './age.js';
+import { shownAge } from '../model/age.js';
 
 /** How much of each object goes with its row. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';

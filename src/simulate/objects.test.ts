@@ -7,6 +7,7 @@ import type { BerthObject } from '../model/object.js';
 import { Validator } from '../model/validate.js';
 import { Admission } from '../objects/admission.js';
 import { Codec } from '../objects/codec.js';
+import { SharedStore } from '../objects/freshness.js';
 import { ObjectCache } from '../objects/object-cache.js';
 import { ObjectStore } from '../objects/object-store.js';
 import { watchObjects } from '../objects/object-watch.js';
@@ -50,6 +51,7 @@ async function openServer(store: MemoryStore, env: Env) {
     objects: new ObjectStore({
       store: view,
       cache,
+      freshness: new SharedStore({ store: view, cache, env }),
       codec,
       env,
       admission,

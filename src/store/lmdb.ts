@@ -29,6 +29,8 @@ export interface LmdbOptions {
   readonly env: Env;
   /** `none` gives up durability: for the test that shows what it would cost. */
   readonly sync?: LmdbSync;
+  /** Told of every batch that came onto disk: how many transactions shared its flush. */
+  readonly onBatch?: (transactions: number) => void;
 }
 
 // A batch is closed when it is this large: one flush then takes tens of milliseconds at most.
@@ -68,13 +70,14 @@ export class LmdbStore implements Store {
   #idleWaiters: (() => void)[] = [];
   readonly #hub: WatchHub;
 
-  static async open({ dir, env, sync = 'flush' }: LmdbOptions): Promise<LmdbStore> {
-    return new LmdbStore(await LmdbFiles.open(dir, sync, env), env);
+  static async open({ dir, env, sync = 'flush', onBatch }: LmdbOptions): Promise<LmdbStore> {
+    return new LmdbStore(await LmdbFiles.open(dir, sync, env), env, onBatch);
   }
 
   private constructor(
     private readonly files: LmdbFiles,
     private readonly env: Env,
+    private readonly onBatch: ((transactions: number) => void) | undefined,
   ) {
     const { revision, compacted } = files.meta();
     this.#durable = this.#newest = revision;
@@ -236,6 +239,7 @@ export class LmdbStore implements Store {
       this.files.refresh();
       this.#hub.publish(batch.sets);
       for (const answer of batch.answers) answer.resolve(answer.outcome);
+      this.onBatch?.(batch.transactions);
     } else if (reply.kind === 'full') {
       this.#newest = this.#durable;
       const full = new BerthError('StoreFull', reply.message);

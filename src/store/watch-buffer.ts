@@ -61,6 +61,20 @@ export class WatchBuffer<C> implements Watch<C> {
     return this.#position;
   }
 
+  /** The last revision that the reader has taken. */
+  get delivered(): Revision {
+    return this.#delivered;
+  }
+
+  /** Whether something waits for the reader. */
+  get isWaiting(): boolean {
+    return this.#sets.length > 0;
+  }
+
+  get waitingChanges(): number {
+    return this.#changes;
+  }
+
   get isEnded(): boolean {
     return this.#ended !== undefined;
   }

@@ -1,5 +1,5 @@
 import type { ManagedFieldsEntry } from '../../model/object.js';
-import { FieldSet } from './field-set.js';
+import { FieldSet, type FieldsV1 } from './field-set.js';
 import { isRecord, own } from './shape.js';
 
 /** One entry of managedFields with its fields decoded. */
@@ -69,17 +69,21 @@ export function withFields(manager: Manager, fields: FieldSet): Manager {
 
 /** The manager after an operation of its own, which changed its fields or their values. */
 export function actedNow(identity: ManagerIdentity, fields: FieldSet, now: string): Manager {
+  return { entry: entryOf(identity, fields.toFieldsV1(), now), fields };
+}
+
+/** What managedFields say of a manager that has acted now. */
+export function entryOf(identity: ManagerIdentity, fieldsV1: FieldsV1, now: string): ManagedFieldsEntry {
   const { manager, operation, apiVersion, subresource } = identity;
-  const entry: ManagedFieldsEntry = {
+  return {
     manager,
     operation,
     apiVersion,
     time: now,
     fieldsType: 'FieldsV1',
-    fieldsV1: fields.toFieldsV1(),
+    fieldsV1,
     ...(subresource === undefined || subresource === '' ? {} : { subresource }),
   };
-  return { entry, fields };
 }
 
 const sortKeys = ['operation', 'time', 'manager', 'apiVersion', 'subresource'] as const;

@@ -33,19 +33,35 @@ const metadataSchema = {
 };
 
 /** The schema of a kind's own fields, with that of the metadata all kinds share. */
-export const withMetadataSchema = (schema: unknown): unknown => ({
-  properties: { metadata: metadataSchema },
-  allOf: [schema],
-});
+export function withMetadataSchema(schema: unknown): unknown {
+  if (!isRecord(schema)) return { properties: { metadata: metadataSchema } };
+  let whole = wholeSchemas.get(schema);
+  if (whole === undefined) {
+    whole = { properties: { metadata: metadataSchema }, allOf: [schema] };
+    wholeSchemas.set(schema, whole);
+  }
+  return whole;
+}
+
+// One per kind, so that what shape.ts remembers of a schema is found again.
+const wholeSchemas = new WeakMap<object, object>();
+
+const ordinary = { enumerable: true, configurable: true, writable: true };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const pick = (fields: unknown, isWanted: (name: string) => boolean): Fields =>
-  isRecord(fields)
-    ? Object.fromEntries(
-        Object.entries(fields).filter(([name, value]) => value !== undefined && isWanted(name)),
-      )
-    : {};
+function pick(fields: unknown, isWanted: (name: string) => boolean): Fields {
+  if (!isRecord(fields)) return {};
+  const picked: Record<string, unknown> = {};
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    if (value === undefined || !isWanted(name)) continue;
+    // Assigned, this name would not become a field but the prototype.
+    if (name === '__proto__') Object.defineProperty(picked, name, { value, ...ordinary });
+    else picked[name] = value;
+  }
+  return picked;
+}
 
 /** The fields of an object that can have a manager. */
 export function ownedPart(object: DraftObject | undefined): Fields {

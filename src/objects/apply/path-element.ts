@@ -68,8 +68,9 @@ function orderScalars(a: unknown, b: unknown): number {
 
 /** The order in which FieldsV1 lists steps: fields by name, then items by their keys, then values. */
 export function compareElements(a: PathElement, b: PathElement): number {
+  if (a.startsWith('f:') && b.startsWith('f:')) return order(a, b);
   const kinds = order(a.slice(0, 2), b.slice(0, 2));
-  if (kinds !== 0 || a.startsWith('f:')) return kinds === 0 ? order(a, b) : kinds;
+  if (kinds !== 0) return kinds;
   if (a.startsWith('v:')) return orderScalars(parseJson(a.slice(2)), parseJson(b.slice(2)));
   const left = parseItemKeys(a.slice(2)) ?? [];
   const right = parseItemKeys(b.slice(2)) ?? [];

@@ -46,14 +46,28 @@ function branchesOf(schema: Readonly<Record<string, unknown>>, depth: number): u
   for (const name of ['allOf', 'anyOf', 'oneOf']) {
     const list = own(schema, name);
     if (!Array.isArray(list)) continue;
-    for (const branch of list) branches.push(...alternatives(branch, depth + 1));
+    for (const branch of list) branches.push(...findAlternatives(branch, depth + 1));
   }
   return branches;
 }
 
-/** A schema and the ones it is made of, the outer before the inner. */
-function alternatives(schema: unknown, depth = 0): readonly unknown[] {
+function findAlternatives(schema: unknown, depth: number): readonly unknown[] {
   return isRecord(schema) && depth <= alternativesDepthMax ? [schema, ...branchesOf(schema, depth)] : [];
+}
+
+// Schemas never change, and every node of every write asks for these.
+const knownAlternatives = new WeakMap<object, readonly unknown[]>();
+const none: readonly unknown[] = [];
+
+/** A schema and the ones it is made of, the outer before the inner. */
+function alternatives(schema: unknown): readonly unknown[] {
+  if (!isRecord(schema)) return none;
+  let found = knownAlternatives.get(schema);
+  if (found === undefined) {
+    found = findAlternatives(schema, 0);
+    knownAlternatives.set(schema, found);
+  }
+  return found;
 }
 
 function facet(schemas: readonly unknown[], name: string): unknown {

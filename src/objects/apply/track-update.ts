@@ -1,6 +1,8 @@
 import { FieldSet } from './field-set.js';
+import { fieldsOfNew } from './fields-of-new.js';
 import {
   actedNow,
+  entryOf,
   isSameManager,
   readManagers,
   withFields,
@@ -33,9 +35,9 @@ const isReset = (managedFields: unknown): boolean =>
   managedFields.every((entry) => isRecord(entry) && Object.keys(entry).length === 0) &&
   managedFields.length <= 1;
 
-function managersGiven(before: DraftObject | undefined, after: DraftObject): readonly Manager[] {
+function managersGiven(before: DraftObject, after: DraftObject): readonly Manager[] {
   const sent: unknown = after.metadata.managedFields;
-  if (before === undefined || isReset(sent)) return [];
+  if (isReset(sent)) return [];
   return readManagers(sent) ?? readManagers(before.metadata.managedFields) ?? [];
 }
 
@@ -62,16 +64,23 @@ function boundUpdates(managers: readonly Manager[]): readonly Manager[] {
  */
 export function trackUpdate<T extends DraftObject>(request: UpdateRequest<T>): T {
   const { before, after, manager, apiVersion, subresource, now } = request;
-  const managers = managersGiven(before, after);
   const part = ownedPart(after);
   assertNesting(part);
   const schema = withMetadataSchema(request.schema);
+  const identity = { manager, operation: 'Update', apiVersion, subresource } as const;
+  if (before === undefined) {
+    const fieldsV1 = fieldsOfNew(part, schema);
+    return withManagedFields(
+      after,
+      Object.keys(fieldsV1).length === 0 ? [] : [entryOf(identity, fieldsV1, now)],
+    );
+  }
+  const managers = managersGiven(before, after);
   const { added, modified, removed } = compareValues(ownedPart(before), part, schema);
   const gained = added.union(modified);
   const changed = gained.union(removed);
   if (changed.isEmpty()) return withManagedFields(after, writeManagers(boundUpdates(managers)));
 
-  const identity = { manager, operation: 'Update', apiVersion, subresource } as const;
   const own = managers.find(({ entry }) => isSameManager(entry, identity));
   const others = managers
     .filter((other) => other !== own)

@@ -10,7 +10,8 @@ import type { Identity } from './identity.js';
 import { MemoryTokenRecords, Tokens } from './tokens.js';
 
 const env = realEnv();
-const tokens = new Tokens({ env, records: new MemoryTokenRecords() });
+const tenantUid = (): Promise<string> => Promise.resolve('uid');
+const tokens = new Tokens({ env, records: new MemoryTokenRecords(), tenantUid });
 const editor: Identity = { kind: 'tenant', tenant: 'fraud', role: 'editor' };
 const hourMs = 3_600_000;
 const viewerCertificate: ClientCertificate = {

@@ -48,6 +48,8 @@ export class CertificateStore {
     env: Env;
     /** Names and addresses of this server besides the loopback ones. */
     hosts: readonly string[];
+    /** The CA of a cell with several servers, kept elsewhere: then there is no ca.pem. */
+    authority?: CertificatePair;
   }): Promise<CertificateStore> {
     const { env } = options;
     const hosts = serverHosts(options.hosts);
@@ -56,7 +58,8 @@ export class CertificateStore {
       throw unusable(directory, cause);
     });
     const [authorityFile, serverFile] = [join(directory, 'ca.pem'), join(directory, 'server.pem')];
-    const stored = await readPair(authorityFile);
+    const given = options.authority;
+    const stored = given ?? (await readPair(authorityFile));
     const storedServer = await readPair(serverFile);
     if (stored === undefined && storedServer !== undefined) {
       throw unusable(
@@ -70,11 +73,14 @@ export class CertificateStore {
     const authority = await CertificateAuthority.open(env, pair).catch((cause: unknown) => {
       throw unusable(authorityFile, cause);
     });
-    if (storedServer !== undefined) checkServer(serverFile, storedServer, authority);
+    const isForeign = given !== undefined && !isIssuedBy(authority, storedServer);
+    if (storedServer !== undefined && !isForeign) checkServer(serverFile, storedServer, authority);
     if (stored === undefined) await writePair(authorityFile, pair);
 
     const isGood =
-      storedServer !== undefined && hosts.every((host) => coversHost(storedServer.certificatePem, host));
+      storedServer !== undefined &&
+      !isForeign &&
+      hosts.every((host) => coversHost(storedServer.certificatePem, host));
     const server = isGood ? storedServer : await authority.issueServer(hosts);
     if (!isGood) await writePair(serverFile, server);
     const store = new CertificateStore({ directory, hosts, authority, server });
@@ -125,6 +131,9 @@ export class CertificateStore {
     return true;
   }
 }
+
+const isIssuedBy = (authority: CertificateAuthority, pair: CertificatePair | undefined): boolean =>
+  pair !== undefined && authority.hasIssued(pair.certificatePem);
 
 /** What a TLS server needs: its certificate, and the CA that client certificates must come from. */
 export function secureContextOf(store: CertificateStore): { key: string; cert: string; ca: string } {

@@ -11,12 +11,17 @@ function world(limits?: { max: number; perTenantMax: number }) {
   const time = new VirtualTime({ seed: 1 });
   const { env } = time.machine('server');
   const records = new MemoryTokenRecords();
-  const tokens = new Tokens({ env, records, ...(limits === undefined ? {} : { limits }) });
+  const tenants = new Map([
+    ['fraud', 'uid-1'],
+    ['frau', 'uid-2'],
+  ]);
+  const tenantUid = (tenant: string): Promise<string | undefined> => Promise.resolve(tenants.get(tenant));
+  const tokens = new Tokens({ env, records, tenantUid, ...(limits === undefined ? {} : { limits }) });
   const pass = async (ms: number): Promise<void> => {
     env.after(ms, () => undefined);
     await time.run();
   };
-  return { tokens, records, pass };
+  return { tokens, records, tenants, pass };
 }
 
 const ask = (changes: Partial<TokenRequest> = {}): TokenRequest => ({
@@ -60,6 +65,20 @@ describe('a token', () => {
       reason: 'the bearer token is unknown or was revoked',
     });
     expect(await tokens.list()).toEqual([]);
+  });
+
+  it('is for one tenant, not for the next one of the same name, nor for one that is not there', async () => {
+    const { tokens, tenants } = world();
+    const { token } = await tokens.create(ask());
+    tenants.delete('fraud');
+    const gone = {
+      kind: 'refused',
+      reason: 'the tenant fraud that the bearer token was made for is gone',
+    };
+    expect(await tokens.authenticate(token)).toEqual(gone);
+    await expect(tokens.create(ask())).rejects.toThrow('there is no tenant "fraud"');
+    tenants.set('fraud', 'uid-3');
+    expect(await tokens.authenticate(token)).toEqual(gone);
   });
 
   it('ends when its time is over, to the millisecond, and is then forgotten', async () => {

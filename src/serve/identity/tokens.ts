@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Env } from '../../env/env.js';
 import { plusMs, wallMs, wallTimestamp } from '../../env/instant.js';
+import { formatDuration } from '../../model/duration.js';
 import { BerthError } from '../../model/errors.js';
 import { formatIdentity, type Identity, parseIdentity } from './identity.js';
 
@@ -19,6 +20,8 @@ export interface TokenInfo {
 export interface TokenRecord extends TokenInfo {
   /** SHA-256, hexadecimal. The secret has 256 random bits, so a slow hash would add nothing. */
   readonly secretHash: string;
+  /** Which tenant it is for: another one of the same name later is not meant. */
+  readonly tenantUid?: string;
 }
 
 /** Where records are kept. A deleted record must be gone for every server before `delete` resolves. */
@@ -69,6 +72,7 @@ const descriptionLengthMax = 256;
 
 const idBytes = 8;
 const secretBytes = 32;
+const idPattern = /^[0-9a-f]{16}$/;
 const tokenPattern = /^berth_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
@@ -79,16 +83,20 @@ export class Tokens {
   readonly #records: TokenRecords;
   readonly #max: number;
   readonly #perTenantMax: number;
+  readonly #tenantUid: (tenant: string) => Promise<string | undefined>;
   // Creations run one after another, so that two of them cannot both take the last free place.
   #lastCreation: Promise<unknown> = Promise.resolve();
 
   constructor(parts: {
     env: Env;
     records: TokenRecords;
+    /** The uid of the tenant that now has this name; undefined if there is none. */
+    tenantUid: (tenant: string) => Promise<string | undefined>;
     limits?: { readonly max: number; readonly perTenantMax: number };
   }) {
     this.#env = parts.env;
     this.#records = parts.records;
+    this.#tenantUid = parts.tenantUid;
     this.#max = parts.limits?.max ?? tokensMax;
     this.#perTenantMax = parts.limits?.perTenantMax ?? tokensPerTenantMax;
   }
@@ -111,6 +119,13 @@ export class Tokens {
     return live.map(infoOf).toSorted((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
   }
 
+  /** One that still opens something. */
+  async find(id: string): Promise<TokenInfo | undefined> {
+    if (!idPattern.test(id)) return undefined;
+    const record = await this.#records.get(id);
+    return record === undefined || this.#isExpired(record) ? undefined : infoOf(record);
+  }
+
   /** Forgets what has expired; returns how many that were. */
   async prune(): Promise<number> {
     const expired = (await this.#records.list()).filter((record) => this.#isExpired(record));
@@ -130,11 +145,15 @@ export class Tokens {
     const isMatch = stored.length === given.length && timingSafeEqual(stored, given);
     if (record === undefined || !isMatch) return refused('the bearer token is unknown or was revoked');
     if (this.#isExpired(record)) return refused(`the bearer token expired at ${record.expiresAt}`);
+    let identity: Identity;
     try {
-      return { kind: 'identity', identity: parseIdentity(record.identity), tokenId: id };
+      identity = parseIdentity(record.identity);
     } catch {
       return refused(`the record of token ${id} names no identity; revoke it and create another`);
     }
+    if (identity.kind === 'tenant' && (await this.#tenantUid(identity.tenant)) !== record.tenantUid)
+      return refused(`the tenant ${identity.tenant} that the bearer token was made for is gone`);
+    return { kind: 'identity', identity, tokenId: id };
   }
 
   async #create(request: TokenRequest): Promise<{ token: string; info: TokenInfo }> {
@@ -145,7 +164,7 @@ export class Tokens {
     if (!(ttlMs > 0 && ttlMs <= ttlMsMax)) {
       throw new BerthError(
         'InvalidToken',
-        `a token lives for more than 0 and at most ${ttlMsMax} ms, got ${ttlMs}`,
+        `a token lives for more than 0 and at most ${formatDuration(ttlMsMax)}, got ${ttlMs} ms`,
       );
     }
     if (description.length > descriptionLengthMax || /\p{Cc}/u.test(description)) {
@@ -153,6 +172,10 @@ export class Tokens {
         'InvalidToken',
         `a token's description is one line of at most ${descriptionLengthMax} characters`,
       );
+    }
+    const tenantUid = identity.kind === 'tenant' ? await this.#tenantUid(identity.tenant) : undefined;
+    if (identity.kind === 'tenant' && tenantUid === undefined) {
+      throw new BerthError('InvalidToken', `there is no tenant ${JSON.stringify(identity.tenant)}`);
     }
     await this.prune();
     await this.#checkRoom(identity);
@@ -168,7 +191,11 @@ export class Tokens {
       description,
       createdBy: formatIdentity(request.createdBy),
     };
-    await this.#records.put({ ...info, secretHash: hashOf(secret).toString('hex') });
+    await this.#records.put({
+      ...info,
+      secretHash: hashOf(secret).toString('hex'),
+      ...(tenantUid === undefined ? {} : { tenantUid }),
+    });
     return { token: `berth_${id}_${secret}`, info };
   }
 

@@ -1,11 +1,13 @@
 import { CommitAuthority } from '../../commit/authority.js';
 import type { Checks } from '../../commit/checks.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
-import { kindNamed } from '../../model/kinds.js';
+import { kindNamed, kinds } from '../../model/kinds.js';
 import { Validator } from '../../model/validate.js';
 import { Admission } from '../../objects/admission.js';
 import { CachedObjects } from '../../objects/cached-objects.js';
 import { Codec } from '../../objects/codec.js';
+import { Collector } from '../../objects/collector.js';
+import { ownStore } from '../../objects/freshness.js';
 import { ObjectCache } from '../../objects/object-cache.js';
 import { ObjectStore } from '../../objects/object-store.js';
 import type { Store } from '../../store/contract.js';
@@ -21,6 +23,8 @@ export interface Reach {
   readonly cache: ObjectCache;
   readonly objects: Objects;
   readonly authority: CommitAuthority;
+  /** Deletes what has lost its owners, as servers do. */
+  readonly collector: Collector;
 }
 
 const retryMs = 300;
@@ -43,11 +47,13 @@ export async function reachStore(life: Life, store: Store, checks: Checks): Prom
   const objectStore = new ObjectStore({
     ...{ store, cache, codec, env, base: 0, tenantKind },
     admission: new Admission(validator),
+    // What its writes are decided on may be old: they are guarded, and being old is part of the world.
+    freshness: ownStore,
   });
   const objects = new CachedObjects({ objects: objectStore, cache, manager: life.process.name });
   return {
-    ...{ life, cache },
-    objects,
+    ...{ life, cache, objects },
+    collector: new Collector({ objects: objectStore, cache, env, kinds, tenantKind }),
     authority: new CommitAuthority({ store, cache, codec, env, cell: 1, checks }),
   };
 }

@@ -2,7 +2,7 @@ import type { CheckName } from '../../commit/checks.js';
 import { Checks } from '../../commit/checks.js';
 import type { Env } from '../../env/env.js';
 import { VirtualTime } from '../../env/virtual.js';
-import type { Authority } from '../../model/ports.js';
+import type { Authority, Outcome } from '../../model/ports.js';
 import { MemoryStore } from '../../store/memory.js';
 import type { Transaction, TransactOutcome } from '../../store/contract.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
@@ -47,6 +47,8 @@ export class World {
   readonly attempts: number[] = [];
   readonly rejectedBinds = new Map<string, { tenant: string; name: string; uid: string }>();
   readonly witness: Witness;
+  /** Nodes on which nothing runs, as only the world can know. */
+  readonly isIdle = new Map<string, () => boolean>();
   readonly checks: Checks;
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
@@ -54,6 +56,7 @@ export class World {
   readonly #checkers = safetyCheckers();
   readonly #cutFromStore = new Set<string>();
   #failure: Error | undefined;
+  #refused = 0;
 
   constructor(readonly options: WorldOptions) {
     this.time = new VirtualTime({
@@ -74,6 +77,11 @@ export class World {
 
   get failure(): Error | undefined {
     return this.#failure;
+  }
+
+  /** How many operations that must never commit were refused. */
+  get refused(): number {
+    return this.#refused;
   }
 
   /** How often each rule had something to check. */
@@ -127,6 +135,17 @@ export class World {
 
   noteExecution(execution: Execution): void {
     this.#violated(this.#checkers.bindings.noteExecution(execution));
+  }
+
+  /**
+   * For what nobody may ever be let do: an operation that is wrong whatever happens meanwhile. If it commits, the rule
+   * that forbids it is broken, also where the records alone would not show it.
+   */
+  async mustReject(rule: SafetyRule, what: string, operation: Promise<Outcome<unknown>>): Promise<void> {
+    const outcome = await operation;
+    this.#refused += 1;
+    if (outcome.kind !== 'Committed') return;
+    this.#violated([{ rule, revision: Number(outcome.revision), message: `${what} was committed` }]);
   }
 
   /** Schedules what the plan lets go wrong; crashed processes are started again when their time is over. */

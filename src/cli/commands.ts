@@ -1,0 +1,108 @@
+import type { Command } from 'commander';
+import type { CommandEntry } from './command-entry.js';
+
+/** Every command, in the order that help lists them. */
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'up',
+    description: 'run everything in one process, on an embedded store',
+    load: async () => (await import('./up.js')).upCommand(),
+  },
+  {
+    name: 'server',
+    description: 'run the API server of a cell, alone or beside others on one etcd',
+    load: async () => (await import('./server.js')).serverCommand(),
+  },
+  {
+    name: 'get',
+    description: 'show objects',
+    load: async () => (await import('./get.js')).getCommand(),
+  },
+  {
+    name: 'describe',
+    description: 'show all of an object for people, with conditions and events',
+    load: async () => (await import('./describe.js')).describeCommand(),
+  },
+  {
+    name: 'events',
+    description: 'show what happened',
+    load: async () => (await import('./events.js')).eventsCommand(),
+  },
+  {
+    name: 'explain',
+    description: 'say what a kind or a field of it is',
+    load: async () => (await import('./explain.js')).explainCommand(),
+  },
+  {
+    name: 'api-resources',
+    description: 'list the kinds that the server has',
+    load: async () => (await import('./api-resources.js')).apiResourcesCommand(),
+  },
+  {
+    name: 'apply',
+    description: 'make objects as files say, by server-side apply',
+    load: async () => (await import('./apply.js')).applyCommand(),
+  },
+  {
+    name: 'diff',
+    description: 'show what apply would change',
+    load: async () => (await import('./diff.js')).diffCommand(),
+  },
+  {
+    name: 'edit',
+    description: 'change an object in an editor',
+    load: async () => (await import('./edit.js')).editCommand(),
+  },
+  {
+    name: 'delete',
+    description: 'delete objects',
+    load: async () => (await import('./delete.js')).deleteCommand(),
+  },
+  {
+    name: 'wait',
+    description: 'wait until something is so of objects',
+    load: async () => (await import('./wait.js')).waitCommand(),
+  },
+  {
+    name: 'info',
+    description: 'say which server this is, who you are to it, and how much it holds',
+    load: async () => (await import('./info.js')).infoCommand(),
+  },
+  {
+    name: 'token',
+    description: 'make, list and revoke bearer tokens',
+    load: async () => (await import('./token.js')).tokenCommand(),
+  },
+  {
+    name: 'auth',
+    description: 'ask who you are to the server, and what you may do',
+    load: async () => (await import('./auth.js')).authCommand(),
+  },
+  {
+    name: 'config',
+    description: 'look at and change the kubeconfig that names the server',
+    load: async () => (await import('./config.js')).configCommand(),
+  },
+  {
+    name: 'completion',
+    description: 'print the script that completes berth commands in a shell',
+    load: async () => (await import('./completion.js')).completionCommand(),
+  },
+  {
+    name: '__complete',
+    description: 'what the completion scripts ask',
+    isHidden: true,
+    load: async () => (await import('./complete.js')).completeCommand(commands),
+  },
+  {
+    name: 'version',
+    description: 'print the version of berth, of Node and of the server',
+    load: async () => (await import('./version.js')).versionCommand(),
+  },
+];
+
+/** The command of that name, if there is one. */
+export const commandNamed = (name: string): Promise<Command> | undefined =>
+  commands.find((command) => command.name === name)?.load();
+
+export const hasCommand = (name: string): boolean => commands.some((command) => command.name === name);

@@ -1,0 +1,31 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { parseDurationMs } from '../model/duration.js';
+import { nearest } from '../model/nearest.js';
+
+/** Reads a value of the command line as a duration, in milliseconds. */
+export const durationOf = (text: string): number => {
+  try {
+    return parseDurationMs(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+};
+
+/** Reads a value that is one of a few words; a typo is told the nearest. */
+export const oneOf =
+  <T extends string>(allowed: readonly T[]) =>
+  (text: string): T => {
+    const found = allowed.find((word) => word === text);
+    if (found !== undefined) return found;
+    const near = nearest(text, allowed);
+    const hint = near === undefined ? '' : ` Did you mean ${near}?`;
+    throw new InvalidArgumentError(`Allowed choices are ${allowed.join(', ')}.${hint}`);
+  };
+
+/** An option whose value is one of a few words. */
+export const choiceOption = (flags: string, description: string, allowed: readonly string[]): Option =>
+  new Option(flags, `${description}: ${allowed.join(', ')}`).argParser(oneOf(allowed));
+
+/** `-o`, for commands that print objects. */
+export const outputOption = (formats: readonly string[] = ['json', 'yaml', 'wide', 'name']): Option =>
+  choiceOption('-o, --output <format>', 'how to print it', formats);

@@ -1,0 +1,45 @@
+import type { Env } from '../env/env.js';
+import { exitCodes } from './exit-codes.js';
+
+/** What a server has to know however it is started. */
+export interface Surroundings {
+  readonly env: Env;
+  readonly onDefect: (error: unknown) => void;
+}
+
+interface Running {
+  readonly url: string;
+  readonly kubeconfig: string;
+  close(): Promise<void>;
+}
+
+/** Starts a server, says that it is ready, and stops it cleanly when the process is told to end. */
+export async function runUntilStopped(
+  start: (surroundings: Surroundings) => Promise<Running>,
+): Promise<void> {
+  const [{ realEnv }, { isBerthError }] = await Promise.all([
+    import('../env/real.js'),
+    import('../model/errors.js'),
+  ]);
+  const fail = (error: unknown): void => {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isExpected =
+      isBerthError(error) || ['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOENT'].includes(code ?? '');
+    process.stderr.write(isExpected ? `error: ${message}\n` : `defect: ${(error as Error).stack}\n`);
+  };
+  try {
+    const running = await start({ env: realEnv(), onDefect: fail });
+    const stop = new Promise<void>((resolve) => {
+      process.once('SIGINT', () => resolve());
+      process.once('SIGTERM', () => resolve());
+    });
+    process.stdout.write(`ready ${running.url} (kubeconfig: ${running.kubeconfig})\n`);
+    await stop;
+    process.stderr.write('stopping\n');
+    await running.close();
+  } catch (error) {
+    fail(error);
+    const isUsage = isBerthError(error, 'InvalidStoreAddress') || isBerthError(error, 'InvalidHost');
+    process.exitCode = isUsage ? exitCodes.usage : exitCodes.error;
+  }
+}

@@ -1,0 +1,34 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fixturePath } from '../../testing/run-process.js';
+
+export const program = fixturePath(import.meta.url, '../cli/berth.js');
+
+export interface BerthProcess {
+  readonly child: ChildProcess;
+  /** Its ready line. */
+  readonly said: string;
+  readonly url: string;
+  readonly kubeconfig: string;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+}
+
+/** Starts `berth up` or `berth server` in a process of its own and waits for its ready line. */
+export async function startBerth(words: readonly string[]): Promise<BerthProcess> {
+  const child = spawn(process.execPath, [program, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  let complained = '';
+  child.stderr.on('data', (chunk: Buffer) => (complained += chunk.toString()));
+  const ended = new Promise<number | string>((resolve) =>
+    child.once('close', (code, signal) => resolve(code ?? signal ?? '')),
+  );
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('\n')) resolve();
+    });
+    void ended.then((code) => reject(new Error(`ended with ${code}: ${complained}`)));
+  });
+  const [, url = '', kubeconfig = ''] = /^ready (\S+) \(kubeconfig: (.*)\)\n$/.exec(said) ?? [];
+  return { child, said, url, kubeconfig, ended };
+}
