@@ -1,6 +1,7 @@
-// Compiles src, bench and testing into dist, then removes what dist holds of sources that are gone.
+// Compiles src, bench and testing into dist, removes what dist holds of sources that are gone, and makes the program
+// one that can be run: `npx berth` in the project's folder runs the file itself.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,3 +16,5 @@ for (const file of readdirSync(output, { recursive: true })) {
   const source = String(file).replace(/(\.d\.ts|\.js|\.js\.map)$/, '.ts');
   if (source !== String(file) && !existsSync(join(root, source))) rmSync(join(output, String(file)));
 }
+
+chmodSync(join(output, 'src/cli/berth.js'), 0o755);

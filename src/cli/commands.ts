@@ -64,6 +64,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./wait.js')).waitCommand(),
   },
   {
+    name: 'simulate',
+    description: 'run the control plane in a deterministic world that tries to break it',
+    load: async () => (await import('./simulate.js')).simulateCommand(),
+  },
+  {
     name: 'info',
     description: 'say which server this is, who you are to it, and how much it holds',
     load: async () => (await import('./info.js')).infoCommand(),

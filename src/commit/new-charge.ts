@@ -148,18 +148,20 @@ function pickPorts(
   const picked: Record<string, number> = {};
   const isFree = (port: number): boolean =>
     !checks.has('bind.ports') || (claims.ports[port] === undefined && !Object.values(picked).includes(port));
-  let next = pickedPortFirst;
+  // Those with a number first: a name must not be given a number that another asks for.
   for (const port of asked) {
     const [name = '', number] = port.split(':');
-    if (number !== undefined) {
-      if (!isFree(Number(number)))
-        return reject(
-          'PortTaken',
-          `port ${number} is claimed by ${claims.ports[number] ?? 'this replica twice'}`,
-        );
-      picked[name] = Number(number);
-      continue;
-    }
+    if (number === undefined) continue;
+    if (!isFree(Number(number)))
+      return reject(
+        'PortTaken',
+        `port ${number} is claimed by ${claims.ports[number] ?? 'this replica twice'}`,
+      );
+    picked[name] = Number(number);
+  }
+  let next = pickedPortFirst;
+  for (const name of asked) {
+    if (name.includes(':')) continue;
     while (next <= pickedPortLast && !isFree(next)) next += 1;
     if (next > pickedPortLast)
       return reject('PortTaken', `no port from ${pickedPortFirst} to ${pickedPortLast} is free`);

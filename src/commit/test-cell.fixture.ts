@@ -13,11 +13,10 @@ import type {
   Register,
   Release,
   ReleaseHold,
-  ReplicaRef,
   Report,
   Reserve,
 } from '../model/ports.js';
-import { type Epoch, replicaName } from '../model/records.js';
+import type { Epoch } from '../model/records.js';
 import { draft, kindOf } from '../objects/open-objects.fixture.js';
 import type { Store } from '../store/contract.js';
 import { MemoryStore } from '../store/memory.js';
@@ -263,15 +262,8 @@ export type TestCell = Awaited<ReturnType<typeof openTestCell>>;
 /** A Service whose template bears a label, which rules of others can select. */
 export const labelled = (label: string): WorkloadOptions => ({ template: { labels: { app: label } } });
 
-export const refFor = (
-  workload: BerthObject,
-  slot: string,
-  incarnation: number,
-  uid: string,
-): ReplicaRef => ({
-  tenant: workload.metadata.namespace ?? '',
-  name: replicaName(workload.metadata.name, slot, incarnation),
-  uid,
-});
-
 export { done, refOf };
+
+/** `REASON: message` of a rejection, what it came to otherwise. */
+export const answer = (outcome: Outcome<unknown> | undefined): string =>
+  outcome?.kind === 'Rejected' ? `${outcome.reason}: ${outcome.message}` : (outcome?.kind ?? 'nothing');

@@ -12,20 +12,30 @@ export interface SeedOptions {
   readonly mutant?: CheckName;
   /** Instead of what the seed would let go wrong. */
   readonly plan?: FaultPlan;
+  /** Told every event of the world and every commit, as lines. */
   readonly trace?: (line: string) => void;
   /** Only safety is of interest: the run ends with the faults. */
   readonly isSafetyOnly?: boolean;
 }
 
-const quietMs = 40_000;
+const quietMs = 30_000;
+// What is over is deleted after a minute; before that nothing can be called quiet.
+const settleMsMin = 70_000;
+const stillMs = 15_000;
 // [L8] Transactions that one process may attempt in a second on average, retries and renewals included.
 const attemptsPerSecond = 40;
 const windowMs = 10_000;
 const processesGuessed = 12;
 
 /** What a seed lets go wrong in a scenario. */
-export const planOf = (scenario: Scenario, seed: number): FaultPlan =>
-  planFaults(new SeededRandom(`faults ${scenario.name} ${seed}`), processesGuessed, scenario.chaosMs);
+export function planOf(scenario: Scenario, seed: number): FaultPlan {
+  const usual = planFaults(
+    new SeededRandom(`faults ${scenario.name} ${seed}`),
+    processesGuessed,
+    scenario.chaosMs,
+  );
+  return scenario.plan?.(usual, seed) ?? usual;
+}
 
 /** Runs one seed of a scenario: faults, then calm, then quiet. Stops at the first thing that is not as it must be. */
 export async function runSeed(scenario: Scenario, options: SeedOptions): Promise<SeedResult> {
@@ -35,7 +45,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
     seed,
     plan,
     ...(mutant !== undefined && { mutant }),
-    ...(trace !== undefined && { trace }),
+    ...(trace !== undefined && { trace, onCommit: trace }),
   });
   const assertEnd = scenario.begin(world);
   for (const process of world.processes) process.start();
@@ -46,9 +56,10 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
   const messages: string[] = [];
   if (options.isSafetyOnly !== true && !world.isBroken) {
     world.calm();
-    await world.run(scenario.chaosMs + scenario.settleMs);
+    await settle(world, scenario);
+    const settledAtMs = world.time.nowMs;
     const quietFrom = world.commits.length;
-    await world.run(scenario.chaosMs + scenario.settleMs + quietMs);
+    await world.run(settledAtMs + quietMs);
     world.checkWhole();
     if (!world.isBroken) {
       const facts: LivenessFacts = {
@@ -75,6 +86,8 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
     virtualMs: world.time.nowMs,
     transactions: world.attempts.length,
     commits: world.commits.length,
+    refused: world.refused,
+    history: world.digest,
     faults: Object.fromEntries(world.faults.counts),
     checked: Object.fromEntries(checked),
     violations: [
@@ -85,6 +98,19 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
       ...messages.map((message) => ({ rule: 'scenario' as const, revision: at, message })),
     ],
   };
+}
+
+/** Lets the cell come to rest: until nothing but renewals was written for a while, or its time is over. */
+async function settle(world: World, { chaosMs, settleMs }: Scenario): Promise<void> {
+  for (let untilMs = chaosMs + settleMsMin; untilMs <= chaosMs + settleMs; untilMs += stillMs) {
+    await world.run(untilMs);
+    const last = world.commits.findLast(({ changes }) => changes.some(({ key }) => !key.startsWith('/l/')));
+    // Holds that are over are still to be deleted.
+    const isPending = [...world.history.under('/s/Reservation/')].some(
+      ([, value]) => !JSON.stringify(value).includes('"Held"'),
+    );
+    if (world.isBroken || (!isPending && (last?.atMs ?? 0) < untilMs - stillMs)) return;
+  }
 }
 
 function windowsOf(world: World): LivenessFacts['windows'] {

@@ -1,4 +1,4 @@
-import type { FaultKind } from './world/fault-plan.js';
+import type { FaultKind, FaultPlan } from './world/fault-plan.js';
 import type { World } from './world/world.js';
 import type { LivenessRule, SafetyRule, Violation } from './checkers/checker.js';
 
@@ -11,6 +11,8 @@ export interface Scenario {
   readonly settleMs: number;
   /** Sets the world up. Returns what is to be asserted at the end: a message for each thing that is not so. */
   readonly begin: (world: World) => () => readonly string[];
+  /** What goes wrong, where it is not left to the seed alone. */
+  readonly plan?: (usual: FaultPlan, seed: number) => FaultPlan;
   /** Rules and faults that must have occurred over all seeds of a run; a check that never had anything to check fails. */
   readonly mustCheck: readonly (SafetyRule | LivenessRule)[];
   readonly mustOccur: readonly FaultKind[];
@@ -22,6 +24,10 @@ export interface SeedResult {
   readonly virtualMs: number;
   readonly transactions: number;
   readonly commits: number;
+  /** How many operations that must never commit were tried and refused. */
+  readonly refused: number;
+  /** A digest of everything that was committed, when and by whom: the same for the same seed. */
+  readonly history: string;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
   readonly checked: Readonly<Partial<Record<SafetyRule | LivenessRule, number>>>;
   readonly violations: readonly (

@@ -4,6 +4,7 @@ import {
   nodeAccountKey,
   type SlotRecord,
   tenantAccountKey,
+  type WorkloadAccount,
   workloadAccountKey,
 } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
@@ -42,6 +43,7 @@ export class Accounts implements SafetyChecker {
       ...changedCharges(commit),
       ...new Set(touched.flatMap((key) => wrongCharge(cell, key))),
       ...wrongHolds(commit, cell),
+      ...tooDisrupted(commit, cell),
     ].map((message) => this.#violation(state, message));
   }
 
@@ -178,4 +180,17 @@ function wrongCharge(cell: CellView, key: string): readonly string[] {
 function mismatch(expected: Readonly<Record<string, string>>, charge: object): readonly string[] {
   const actual = charge as Readonly<Record<string, unknown>>;
   return Object.keys(expected).filter((field) => expected[field] !== actual[field]);
+}
+
+/** Voluntary causes together disrupt no more of a workload than it allows: no commit raises the count above that. */
+function tooDisrupted(commit: Commit, cell: CellView): readonly string[] {
+  return commit.changes.flatMap(({ key, before, after }) => {
+    const [, first, sort, tenant, workload] = key.split('/');
+    if (first !== 'a' || sort !== 'workload') return [];
+    const [was, is] = [before as WorkloadAccount | undefined, after as WorkloadAccount | undefined];
+    const most = cell.object('Workload', tenant, workload ?? '')?.spec.disruption?.maxUnavailable ?? 1;
+    return is !== undefined && is.disrupted > (was?.disrupted ?? 0) && is.disrupted > most
+      ? [`${key} counts ${is.disrupted} disrupted; the workload allows ${most}`]
+      : [];
+  });
 }

@@ -43,6 +43,9 @@ export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
     gangs.set(`${tenant}/${name}`, [tenant, name]);
     const wasCommitted = (before as Pick<Gang, 'status'> | undefined)?.status?.state === 'Committed';
     if (!wasCommitted) messages.push(...committedTooEarly(cell, tenant, name));
+    const isWaiting = (after as Pick<Gang, 'status'> | undefined)?.status?.state === 'Waiting';
+    if (isWaiting && membersOf(cell, tenant ?? '', name).held > 0)
+      messages.push(`${key} waits anew; members of it still hold`);
   }
   return [...messages, ...[...gangs.values()].flatMap(([tenant, name]) => wrongCount(cell, tenant, name))];
 }

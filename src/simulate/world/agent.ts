@@ -19,7 +19,27 @@ export interface NodeShape extends Pick<Register, 'region' | 'zone' | 'labels' |
   readonly name: string;
 }
 
-const lookMs = 400;
+/** What an agent might say next of a replica at a stage. */
+const plausible: Partial<Record<Stage, Stage>> = {
+  Bound: 'Starting',
+  Starting: 'Ready',
+  Ready: 'Failed',
+  Serving: 'Failed',
+  Unknown: 'Ready',
+  Releasing: 'Released',
+};
+const allStages: readonly Stage[] = [
+  'Starting',
+  'Ready',
+  'Serving',
+  'Succeeded',
+  'Failed',
+  'Released',
+  'Queued',
+  'Unknown',
+];
+
+const lookMs = 600;
 const renewMs = 5_000;
 
 /**
@@ -43,6 +63,7 @@ export class ScriptedAgent {
   ) {
     this.process = world.process(`agent-${shape.name}`, (life) => this.#main(life));
     this.#supervise();
+    world.isIdle.set(shape.name, () => this.process.life === undefined && this.#running.size === 0);
   }
 
   async #main(life: Life): Promise<void> {
@@ -52,7 +73,8 @@ export class ScriptedAgent {
     let renewedAt = env.clock.monotonic();
     let isRenewing = false;
     for (;;) {
-      await env.sleep(lookMs / 2 + env.random.integer(lookMs));
+      // Nobody is in a hurry once nothing goes wrong any more.
+      await env.sleep((this.world.faults.isStopped ? 2_000 : 0) + lookMs / 2 + env.random.integer(lookMs));
       if (!isRenewing && msBetween(renewedAt, env.clock.monotonic()) >= renewMs) {
         isRenewing = true;
         renewedAt = env.clock.monotonic();
@@ -72,7 +94,10 @@ export class ScriptedAgent {
           .filter(({ status }) => status?.binding?.node === this.shape.name),
       );
       for (const replica of bindings ?? []) await this.#look(life, authority, epoch, replica);
-      if (this.options.isCareless && env.random.chance(0.1)) await this.#beCareless(life, authority);
+      if (!this.options.isCareless || this.world.faults.isStopped) continue;
+      if (env.random.chance(0.15)) await this.#beCareless(life, authority).catch(() => undefined);
+      // For no reason: everything it says from now on is said under another epoch.
+      if (env.random.chance(0.01)) epoch = await this.#register(life, authority);
     }
   }
 
@@ -219,35 +244,40 @@ export class ScriptedAgent {
     const replica = all === undefined || all.length === 0 ? undefined : random.pick(all);
     const epoch = this.#epochs.length === 0 ? undefined : random.pick(this.#epochs);
     if (replica?.status?.binding === undefined || epoch === undefined) return;
-    const stages: readonly Stage[] = [
-      'Starting',
-      'Ready',
-      'Serving',
-      'Succeeded',
-      'Failed',
-      'Released',
-      'Queued',
-      'Unknown',
-    ];
+    const { stage } = replica.status;
     const isOwn = replica.status.binding.node === this.shape.name;
-    // Of its own under its present epoch only lies that the graph or the fence must catch: the rest would be true.
-    const isCurrent = epoch === this.#epochs.at(-1);
-    const fence = isOwn && isCurrent ? `${replica.status.binding.fence}0` : replica.status.binding.fence;
-    await authority
-      .report({
-        node: this.shape.name,
-        nodeEpoch: epoch,
-        replica: {
-          tenant: replica.metadata.namespace ?? '',
-          name: replica.metadata.name,
-          uid: replica.metadata.uid,
-        },
-        fence,
-        stage: random.pick(stages),
-        reason: 'Careless',
-        operation: `careless/${life.env.uuid()}`,
-      })
-      .catch(() => undefined);
+    const report = {
+      node: this.shape.name,
+      replica: {
+        tenant: replica.metadata.namespace ?? '',
+        name: replica.metadata.name,
+        uid: replica.metadata.uid,
+      },
+      fence: replica.status.binding.fence,
+      // Something that would be right if the right one said it.
+      stage: random.chance(0.7) ? (plausible[stage] ?? 'Released') : random.pick(allStages),
+      reason: 'Careless',
+      operation: `careless/${life.env.uuid()}`,
+    };
+    const current = this.#epochs.at(-1) ?? epoch;
+    const { world } = this;
+    switch (random.integer(3)) {
+      case 0:
+        return world.mustReject(
+          'S8',
+          `a report of ${report.replica.name} under an epoch that is over`,
+          authority.report({ ...report, nodeEpoch: { ...epoch, number: current.number - 1 } }),
+        );
+      case 1:
+        return world.mustReject(
+          'S8',
+          `a report of ${report.replica.name} with a fence that is not its own`,
+          authority.report({ ...report, nodeEpoch: current, fence: `${report.fence}0` }),
+        );
+      default:
+        // About others under an epoch that is right; of its own only what the graph must catch.
+        await authority.report({ ...report, nodeEpoch: current, ...(isOwn && { stage: 'Serving' }) });
+    }
   }
 
   /** [S5] The supervisor kills AtMostOne work in time when no renewal permits it any more. It survives its agent. */

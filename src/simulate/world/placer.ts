@@ -45,6 +45,8 @@ export class ScriptedPlacer {
   readonly #unanswered = new Map<string, Proposal>();
   readonly #retryAtMs = new Map<string, { readonly atMs: number; readonly failures: number }>();
   readonly #isExplained = new Set<string>();
+  // Whom a proposal would have make room for it.
+  readonly #victims = new Map<string, readonly ReplicaRef[]>();
   #attempts = 0;
 
   constructor(
@@ -92,6 +94,7 @@ export class ScriptedPlacer {
     const { env } = life;
     const snapshot = await this.world.ask(life, this.servers, lookAt);
     // Old on purpose: the world goes on before it is used.
+    if (this.world.faults.isStopped) await env.sleep(1_500);
     await env.sleep(env.random.integer(env.random.chance(0.3) ? 3_000 : lookMs));
     if (snapshot === undefined) return;
     for (const gang of snapshot.gangs) await this.#driveGang(authority, actor, gang);
@@ -112,8 +115,14 @@ export class ScriptedPlacer {
     for (const proposal of held) {
       const gang = snapshot.waiting.find(({ metadata }) => metadata.uid === proposal.replica.uid)?.spec.gang;
       const intent = gang === undefined ? 'Bind' : 'Gang';
+      const victims = this.#victims.get(proposal.operation);
       const outcome = await authority
-        .reserve({ ...proposal, intent, deadlineSeconds: 20 })
+        .reserve({
+          ...proposal,
+          intent: victims === undefined ? intent : 'Preemption',
+          deadlineSeconds: 20,
+          ...(victims !== undefined && { victims }),
+        })
         .catch(() => undefined);
       await this.#answered(authority, actor, proposal, outcome, giveUp);
     }
@@ -176,49 +185,61 @@ export class ScriptedPlacer {
   #propose(life: Life, actor: Actor, snapshot: Snapshot, replica: Replica): Proposal | undefined {
     const { random } = life.env;
     const isCareless = !this.world.faults.isStopped && random.chance(this.options.carelessness);
-    const revision = snapshot.revisions.get(`${replica.metadata.namespace}/${replica.spec.revision}`);
-    const fits = isCareless
-      ? snapshot.nodes
-      : snapshot.nodes.filter(({ node, account }) => looksGood(node, account, revision));
-    if (fits.length === 0 || snapshot.nodes.length === 0) return undefined;
-    const { node } = random.pick(fits);
-    const { epoch } = node.status ?? {};
-    if (epoch === undefined) return undefined;
-    this.#attempts += 1;
     const isScheduled = replica.status?.stage === 'Scheduled';
-    const isGang = replica.spec.gang !== undefined;
-    const doesReserve = !isScheduled && (isGang || (this.options.reserves && random.chance(0.3)));
-    if (
-      isGang &&
-      isScheduled &&
-      snapshot.gangs.find(
-        ({ name, tenant }) => name === replica.spec.gang && tenant === replica.metadata.namespace,
-      )?.state !== 'Committed'
-    )
-      return undefined;
-    const heldOn = isScheduled ? snapshot.placed.length >= 0 && heldNode(replica) : undefined;
-    const target =
-      typeof heldOn === 'string'
-        ? (snapshot.nodes.find((one) => one.node.metadata.name === heldOn)?.node ?? node)
-        : node;
-    const devices = revision?.spec.template.resources?.devices;
+    const { gang } = replica.spec;
+    const hasGangBegun = snapshot.gangs.some(
+      ({ name, tenant, state }) =>
+        name === gang && tenant === replica.metadata.namespace && state === 'Committed',
+    );
+    if (gang !== undefined && isScheduled && !hasGangBegun) return undefined;
+    const { node, victims } = this.#choose(life, snapshot, replica, isCareless);
+    const epoch = node?.status?.epoch;
+    if (node === undefined || epoch === undefined) return undefined;
+    this.#attempts += 1;
+    const mustHold = (gang !== undefined && !hasGangBegun) || victims !== undefined;
+    const doesHold = !isScheduled && (mustHold || (this.options.reserves && random.chance(0.3)));
+    const operation = `${doesHold ? 'reserve' : 'bind'}/${replica.metadata.uid}/${this.options.name}/${this.#attempts}`;
+    if (victims !== undefined && doesHold) this.#victims.set(operation, victims);
+    const devices = revisionOf(snapshot, replica)?.spec.template.resources?.devices;
     const named =
-      isCareless && devices !== undefined && random.chance(0.5)
-        ? pickAny(target, devices, random)
-        : undefined;
+      isCareless && devices !== undefined && random.chance(0.5) ? pickAny(node, devices, random) : undefined;
     return {
       actor,
       replica: refOf(replica),
-      node: target.metadata.name,
-      nodeEpoch:
-        isCareless && random.chance(0.2)
-          ? { ...epoch, number: Math.max(1, epoch.number - 1) }
-          : (target.status?.epoch ?? epoch),
+      node: node.metadata.name,
+      nodeEpoch: isCareless && random.chance(0.2) ? { ...epoch, number: epoch.number - 1 } : epoch,
       snapshotRevision: snapshot.version,
       policyRevision: 'builtin',
-      operation: `${doesReserve ? 'reserve' : 'bind'}/${replica.metadata.uid}/${this.options.name}/${this.#attempts}`,
+      operation,
       ...(named !== undefined && { devices: named }),
     };
+  }
+
+  /** A node for a replica: that of its hold, one that looks good, any; or one where others would have to make room. */
+  #choose(
+    life: Life,
+    snapshot: Snapshot,
+    replica: Replica,
+    isCareless: boolean,
+  ): { readonly node?: Node | undefined; readonly victims?: readonly ReplicaRef[] } {
+    const { random } = life.env;
+    const named = (name: string | undefined): Node | undefined =>
+      snapshot.nodes.find(({ node }) => node.metadata.name === name)?.node;
+    if (replica.status?.stage === 'Scheduled' && !isCareless) return { node: named(heldNode(replica)) };
+    const revision = revisionOf(snapshot, replica);
+    const fits = isCareless
+      ? snapshot.nodes
+      : snapshot.nodes.filter(({ node, account }) => looksGood(node, account, revision));
+    if (fits.length > 0 && !random.chance(0.1)) return { node: random.pick(fits).node };
+    if (snapshot.nodes.length === 0 || this.world.faults.isStopped) return {};
+    const { node } = random.pick(snapshot.nodes);
+    const victims = snapshot.placed
+      .filter(({ status }) => status?.binding?.node === node.metadata.name)
+      // Whoever it may be: that they rank lower is for the authority to see to.
+      .filter(() => random.chance(0.4))
+      .slice(0, 3)
+      .map(refOf);
+    return victims.length === 0 ? {} : { node, victims };
   }
 
   async #driveGang(
@@ -239,6 +260,9 @@ export class ScriptedPlacer {
       await move('Committed');
   }
 }
+
+const revisionOf = (snapshot: Snapshot, replica: Replica): WorkloadRevision | undefined =>
+  snapshot.revisions.get(`${replica.metadata.namespace}/${replica.spec.revision}`);
 
 /** The node of the hold, as the move that made it recorded. */
 const heldNode = (replica: Replica): string | undefined =>

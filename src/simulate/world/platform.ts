@@ -94,6 +94,7 @@ export const wishes: readonly BerthObject[] = [
   object('Workload', 'beta', 'sums', {
     ...{ type: 'Batch', replicas: 2, batch: { completions: 3, backoffLimit: 100 } },
     template: { run, resources: { cpu: '500m' } },
+    placement: { nodeSelector: { pool: 'general' } },
   }),
   object('Workload', 'beta', 'crew', {
     ...{ type: 'Service', replicas: 2, gang: { minAvailable: 2 } },

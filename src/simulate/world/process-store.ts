@@ -20,6 +20,8 @@ import type { Life } from './sim-process.js';
 export interface SharedStore {
   readonly store: Store;
   transact(transaction: Transaction, by: string): Promise<TransactOutcome>;
+  /** Told of every transaction that a process tries, whatever becomes of it. */
+  onAttempt(): void;
 }
 
 const latencyMsMax = 12;
@@ -52,6 +54,7 @@ export class ProcessStore implements Store {
   async transact(transaction: Transaction): Promise<TransactOutcome> {
     checkTransaction(transaction);
     const by = this.life.process.name;
+    this.shared.onAttempt();
     if (this.#strikes('store.unavailable')) throw unavailable();
     if (this.#strikes('store.crashBefore')) return this.#crash();
     if (this.isCut()) return this.#timeOut('the store cannot be reached');

@@ -1,11 +1,12 @@
 import { CommitAuthority } from '../../commit/authority.js';
 import type { Checks } from '../../commit/checks.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
-import { kindNamed } from '../../model/kinds.js';
+import { kindNamed, kinds } from '../../model/kinds.js';
 import { Validator } from '../../model/validate.js';
 import { Admission } from '../../objects/admission.js';
 import { CachedObjects } from '../../objects/cached-objects.js';
 import { Codec } from '../../objects/codec.js';
+import { Collector } from '../../objects/collector.js';
 import { ownStore } from '../../objects/freshness.js';
 import { ObjectCache } from '../../objects/object-cache.js';
 import { ObjectStore } from '../../objects/object-store.js';
@@ -22,6 +23,8 @@ export interface Reach {
   readonly cache: ObjectCache;
   readonly objects: Objects;
   readonly authority: CommitAuthority;
+  /** Deletes what has lost its owners, as servers do. */
+  readonly collector: Collector;
 }
 
 const retryMs = 300;
@@ -49,8 +52,8 @@ export async function reachStore(life: Life, store: Store, checks: Checks): Prom
   });
   const objects = new CachedObjects({ objects: objectStore, cache, manager: life.process.name });
   return {
-    ...{ life, cache },
-    objects,
+    ...{ life, cache, objects },
+    collector: new Collector({ objects: objectStore, cache, env, kinds, tenantKind }),
     authority: new CommitAuthority({ store, cache, codec, env, cell: 1, checks }),
   };
 }

@@ -16,6 +16,7 @@ export function startServer(world: World, name: string): SimProcess {
       report: () => undefined,
       resyncMs: 20_000,
     });
-    await controllers.run(new AbortController().signal);
+    const never = new AbortController().signal;
+    await Promise.all([controllers.run(never), reach.collector.run(never)]);
   });
 }

@@ -6,14 +6,20 @@ import type { Life, SimProcess } from './sim-process.js';
 import { makeWishes } from './platform.js';
 import type { World } from './world.js';
 
-/** A user and operator who keeps changing their mind, until faults stop; then everything is wanted as at first. */
+/**
+ * A user and operator: wants things once. A restless one keeps changing their mind until faults stop; then everything
+ * is wanted as at first.
+ */
 export function startUser(world: World, wanted: readonly BerthObject[], isRestless: boolean): SimProcess {
+  let hasWished = false;
   return world.process('user', async (life) => {
     const { objects } = await world.reach(life);
-    await makeWishes(life, objects, wanted);
+    await makeWishes(life, objects, hasWished ? [] : wanted);
+    hasWished = true;
+    if (!isRestless) return;
     while (!world.faults.isStopped) {
       await life.env.sleep(500 + life.env.random.integer(3_000));
-      if (isRestless && !world.faults.isStopped) await changeMind(life, objects).catch(ignoreKnown);
+      if (!world.faults.isStopped) await changeMind(life, objects).catch(ignoreKnown);
     }
     // What was changed is put back, so that the end can be judged: nodes are open, all is wanted that was.
     for (;;) {

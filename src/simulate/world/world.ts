@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { CheckName } from '../../commit/checks.js';
 import { Checks } from '../../commit/checks.js';
 import type { Env } from '../../env/env.js';
 import { VirtualTime } from '../../env/virtual.js';
-import type { Authority } from '../../model/ports.js';
+import type { Authority, Outcome } from '../../model/ports.js';
 import { MemoryStore } from '../../store/memory.js';
 import type { Transaction, TransactOutcome } from '../../store/contract.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
@@ -23,6 +24,8 @@ export interface WorldOptions {
   /** A check of the authority that is switched off, to see whether anybody notices. */
   readonly mutant?: CheckName;
   readonly trace?: (line: string) => void;
+  /** Told each commit as one line of JSON: revision, time, process, changes. */
+  readonly onCommit?: (line: string) => void;
 }
 
 /** How often the state is checked from scratch, besides what each commit touched. */
@@ -43,10 +46,12 @@ export class World {
   /** What is open in each process at the moment. */
   readonly reaches = new Map<SimProcess, Reach>();
   readonly commits: Commit[] = [];
-  /** When each transaction was attempted, by whom. */
+  /** When each transaction was attempted. */
   readonly attempts: number[] = [];
   readonly rejectedBinds = new Map<string, { tenant: string; name: string; uid: string }>();
   readonly witness: Witness;
+  /** Nodes on which nothing runs, as only the world can know. */
+  readonly isIdle = new Map<string, () => boolean>();
   readonly checks: Checks;
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
@@ -54,6 +59,8 @@ export class World {
   readonly #checkers = safetyCheckers();
   readonly #cutFromStore = new Set<string>();
   #failure: Error | undefined;
+  #refused = 0;
+  readonly #digest = createHash('sha256');
 
   constructor(readonly options: WorldOptions) {
     this.time = new VirtualTime({
@@ -74,6 +81,16 @@ export class World {
 
   get failure(): Error | undefined {
     return this.#failure;
+  }
+
+  /** How many operations that must never commit were refused. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Of everything that was committed, when and by whom. */
+  get digest(): string {
+    return this.#digest.copy().digest('hex');
   }
 
   /** How often each rule had something to check. */
@@ -98,6 +115,7 @@ export class World {
     const shared = {
       store: this.#store,
       transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
+      onAttempt: () => void this.attempts.push(this.time.nowMs),
     };
     const reach = await reachStore(
       life,
@@ -129,12 +147,30 @@ export class World {
     this.#violated(this.#checkers.bindings.noteExecution(execution));
   }
 
+  /**
+   * For what nobody may ever be let do: an operation that is wrong whatever happens meanwhile. If it commits, the rule
+   * that forbids it is broken, also where the records alone would not show it.
+   */
+  async mustReject(rule: SafetyRule, what: string, operation: Promise<Outcome<unknown>>): Promise<void> {
+    const outcome = await operation;
+    this.#refused += 1;
+    if (outcome.kind !== 'Committed') return;
+    this.#violated([{ rule, revision: Number(outcome.revision), message: `${what} was committed` }]);
+  }
+
   /** Schedules what the plan lets go wrong; crashed processes are started again when their time is over. */
   scheduleFaults(): void {
     for (const event of this.options.plan.events)
       this.wire.after(event.atMs, () => {
         if (!this.faults.isStopped) this.#strike(event);
       });
+  }
+
+  /** Cuts processes off from the store for a while; all of them unless some are named. */
+  cutFromStore(forMs: number, processes: readonly SimProcess[] = this.processes): void {
+    this.faults.count('storeCut');
+    for (const { name } of processes) this.#cutFromStore.add(name);
+    this.wire.after(forMs, () => processes.forEach(({ name }) => this.#cutFromStore.delete(name)));
   }
 
   /** Faults stop: cuts heal, whoever is down is started. */
@@ -147,7 +183,8 @@ export class World {
 
   /** Lets time pass, until it is over or something is broken. */
   async run(untilMs: number): Promise<void> {
-    const stepMs = 1_000;
+    // While faults go on it is looked often at who has to be started again.
+    const stepMs = this.faults.isStopped ? 10_000 : 1_000;
     while (this.time.nowMs < untilMs && !this.isBroken) {
       await this.time.run(Math.min(untilMs, this.time.nowMs + stepMs));
       // A crash by a fault of a call is mended by itself, as a supervisor of the machine would.
@@ -214,7 +251,6 @@ export class World {
   }
 
   async #transact(transaction: Transaction, by: string): Promise<TransactOutcome> {
-    this.attempts.push(this.time.nowMs);
     const outcome = await this.#store.transact(transaction);
     if (outcome.kind === 'Committed' && transaction.writes.length > 0) {
       const commit = this.history.apply(outcome.revision, this.time.nowMs, by, transaction.writes);
@@ -226,6 +262,9 @@ export class World {
   #checkCommit(commit: Commit): void {
     if (commit.changes.length === 0) return;
     this.commits.push(commit);
+    const line = JSON.stringify([commit.revision, commit.atMs, commit.by, commit.changes]);
+    this.#digest.update(line);
+    this.options.onCommit?.(line);
     this.witness.onCommit(commit);
     for (const checker of this.#checkers.all) this.#violated(checker.onCommit(commit, this.history));
     if (this.history.commits % wholeEveryCommits === 0) this.checkWhole();

@@ -1,0 +1,254 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { BerthObject } from '../model/object.js';
+import { audit } from './audit.fixture.js';
+import { answer, done, openTestCell, type TestCell, refOf } from './test-cell.fixture.js';
+
+describe('what the authority refuses about replicas, slots and actors', () => {
+  let cell: TestCell;
+  let web: BerthObject;
+
+  beforeEach(async () => {
+    cell = await openTestCell();
+    await cell.tenant('shop');
+    await cell.node('n1');
+    web = await cell.workload('shop', 'web', { cpu: '1' }, { disruption: { maxUnavailable: 1 } });
+  });
+
+  it('ReplicaChanged: it is gone, another of that name, at another stage, or its slot is not its own', async () => {
+    const first = await cell.incarnate(web);
+    const other = { replica: { ...refOf(first), uid: 'other' } };
+    expect(answer(await cell.bind(first, 'n1', other))).toBe(
+      `ReplicaChanged: replica shop/web-0-1 is another now (${first.metadata.uid})`,
+    );
+    const gone = { replica: { ...refOf(first), name: 'web-7-1' } };
+    expect(answer(await cell.bind(first, 'n1', gone))).toBe('ReplicaChanged: replica shop/web-7-1 is gone');
+    expect(answer(await cell.reserve(first, 'n1', gone))).toBe(
+      'ReplicaChanged: replica shop/web-7-1 is gone',
+    );
+    for (const outcome of [
+      await cell.evict(first, 'user', gone),
+      await cell.authority.move({
+        ...gone,
+        actor: cell.actors.user,
+        from: 'Queued',
+        to: 'Bound',
+        reason: 'x',
+        operation: 'x',
+      }),
+      await cell.report(first, 'Starting', gone),
+      await cell.authority.release({
+        ...gone,
+        actor: cell.actors.user,
+        proof: { kind: 'Attested' },
+        reason: 'x',
+        operation: 'x',
+      }),
+    ])
+      expect(answer(outcome)).toBe('ReplicaChanged: replica shop/web-7-1 is gone');
+    const held = await cell.incarnate(web, '1', 1, { stage: 'Admitted' });
+    expect(answer(await cell.bind(held, 'n1'))).toBe('ReplicaChanged: replica shop/web-1-1 is Admitted');
+    done(await cell.release(first, { kind: 'NeverBound' }, 'workload-controller'));
+    expect(answer(await cell.bind(first, 'n1'))).toBe('ReplicaChanged: replica shop/web-0-1 is Released');
+  });
+
+  it('ReplicaChanged: incarnations of a workload or revision that is not there', async () => {
+    const refused = async (more: object) => answer(await cell.tryIncarnate(web, '0', 1, more));
+    expect(await refused({ workloadUid: 'old' })).toBe('ReplicaChanged: workload shop/web is gone');
+    expect(await refused({ revision: 'web-r9' })).toBe(
+      'ReplicaChanged: there is no revision web-r9 of workload web',
+    );
+    await cell.workload('shop', 'other');
+    expect(await refused({ revision: 'other-r1' })).toBe(
+      'ReplicaChanged: there is no revision other-r1 of workload web',
+    );
+  });
+
+  it('SlotTaken: the incarnation is not the next, or the one before has not ended', async () => {
+    expect(answer(await cell.tryIncarnate(web, '0', 2))).toBe(
+      'SlotTaken: slot 0 of web is at incarnation 0, so 2 cannot be next',
+    );
+    const first = await cell.incarnate(web);
+    expect(answer(await cell.tryIncarnate(web, '0', 2))).toBe('SlotTaken: slot 0 of web: web-0-1 is Queued');
+    done(await cell.release(first, { kind: 'NeverBound' }, 'workload-controller'));
+    const second = await cell.incarnate(web, '0', 2);
+    expect(answer(await cell.tryIncarnate(web, '0', 2, { operation: 'again' }))).toBe(
+      'SlotTaken: slot 0 of web is at incarnation 2, so 2 cannot be next',
+    );
+    expect(await cell.tryIncarnate(web, '0', 2)).toMatchObject({
+      kind: 'AlreadyCommitted',
+      result: { replica: { metadata: { uid: second.metadata.uid } } },
+    });
+  });
+
+  it('[S5] SlotTaken: what was promised to run at most once is not replaced, also after the workload says otherwise', async () => {
+    const once = await cell.workload('shop', 'once', {}, { template: { execution: 'AtMostOne' } });
+    const first = await cell.incarnate(once);
+    done(await cell.bind(first, 'n1'));
+    done(await cell.lose(first));
+    const refusal =
+      'SlotTaken: slot 0 of once: once-0-1 is lost and may still run; the workload does not allow a second';
+    expect(answer(await cell.tryIncarnate(once, '0', 2))).toBe(refusal);
+    const { template } = once.spec as { template: object };
+    await cell.set(
+      'Workload',
+      'once',
+      { template: { ...template, execution: 'AtLeastOne' }, onNodeLost: { action: 'Replace' } },
+      'shop',
+    );
+    expect(answer(await cell.tryIncarnate(once, '0', 2))).toBe(refusal);
+  });
+
+  it('AlreadyBound: there is never a second binding, and the same operation has the first result', async () => {
+    const replica = await cell.incarnate(web);
+    await cell.node('n2');
+    const proposal = cell.proposal(replica, 'n1');
+    const [first] = await cell.authority.bind([proposal]);
+    expect(await cell.authority.bind([proposal])).toMatchObject([
+      { kind: 'AlreadyCommitted', result: done(first) },
+    ]);
+    expect(answer(await cell.bind(replica, 'n2'))).toBe('AlreadyBound: replica shop/web-0-1 was bound to n1');
+  });
+
+  it('DisruptionLimit: one limit for all voluntary causes, until a next one is ready or done', async () => {
+    const replicas = [];
+    for (const slot of ['0', '1']) {
+      const replica = await cell.incarnate(web, slot);
+      done(await cell.bind(replica, 'n1'));
+      replicas.push(replica);
+    }
+    const [a, b] = replicas as [(typeof replicas)[0], (typeof replicas)[0]];
+    done(await cell.evict(a, 'drain'));
+    for (const kind of ['drain', 'rollout', 'preemption'] as const)
+      expect(answer(await cell.evict(b, kind))).toBe(
+        'DisruptionLimit: 1 replicas of web are disrupted; at most 1 at once',
+      );
+    done(await cell.report(a, 'Released'));
+    const next = await cell.incarnate(web, '0', 2);
+    done(await cell.bind(next, 'n1'));
+    expect(answer(await cell.evict(b, 'drain'))).toMatch(/^DisruptionLimit/);
+    done(await cell.report(next, 'Succeeded'));
+    done(await cell.evict(b, 'drain'));
+    done(await cell.report(b, 'Released'));
+    done(await cell.forget(b, true));
+    expect(await cell.record('/a/workload/shop/web')).toBeUndefined();
+  });
+
+  it('a person and a repair are not bound by the limit of voluntary causes', async () => {
+    for (const [slot, kind] of Object.entries([
+      'user',
+      'repair-controller',
+      'workload-controller',
+    ] as const)) {
+      const replica = await cell.incarnate(web, slot);
+      done(await cell.bind(replica, 'n1'));
+      done(await cell.evict(replica, kind));
+    }
+  });
+
+  it('[S8] StaleEpoch and NotOwner: under an epoch that is over, under another lease, under none', async () => {
+    const replica = await cell.incarnate(web);
+    const { scheduler } = cell.actors;
+    const under = (name: string, number: number) => ({
+      actor: { ...scheduler, lease: { name, epoch: { cell: 1, number } } },
+    });
+    expect(answer(await cell.bind(replica, 'n1', under('scheduler', 7)))).toBe(
+      'StaleEpoch: test acts under epoch 1.7 of lease scheduler, which is at 1.1',
+    );
+    expect(answer(await cell.bind(replica, 'n1', under('scheduler-b', 1)))).toBe(
+      'StaleEpoch: test acts under epoch 1.1 of lease scheduler-b, which is at none',
+    );
+    expect(answer(await cell.bind(replica, 'n1', under('drain', 1)))).toBe(
+      'NotOwner: scheduler acts under the lease scheduler, not under drain',
+    );
+    expect(answer(await cell.bind(replica, 'n1', { actor: { kind: 'scheduler', name: 'x' } }))).toBe(
+      'NotOwner: scheduler acts under the lease scheduler, not without one',
+    );
+    expect(answer(await cell.bind(replica, 'n1', { nodeEpoch: { cell: 1, number: 9 } }))).toBe(
+      'StaleEpoch: epoch 1.9 of node n1 does not exist; it is at 1.1',
+    );
+    expect(answer(await cell.bind(replica, 'n7'))).toBe('StaleEpoch: there is no node n7');
+    done(await cell.bind(replica, 'n1'));
+    expect(answer(await cell.report(replica, 'Starting', { fence: '1' }))).toMatch(
+      /^NotOwner: the fence of web-0-1 is \d+, not 1$/,
+    );
+    await cell.node('n2');
+    expect(answer(await cell.report(replica, 'Starting', { node: 'n2' }))).toBe(
+      'NotOwner: web-0-1 is bound to n1, not to n2',
+    );
+    await cell.node('n1');
+    expect(answer(await cell.report(replica, 'Starting', { nodeEpoch: { cell: 1, number: 1 } }))).toBe(
+      'StaleEpoch: epoch 1.1 of node n1 is over; it is at 1.2',
+    );
+  });
+
+  it('[S6] NotOwner: what is for others to do', async () => {
+    const { authority, actors } = cell;
+    const replica = await cell.incarnate(web);
+    const actor = actors.user;
+    const node = { node: 'n1', nodeEpoch: { cell: 1, number: 1 } };
+    const refused = [
+      await cell.tryIncarnate(web, '3', 1, { actor }),
+      await cell.bind(replica, 'n1', { actor }),
+      await cell.reserve(replica, 'n1', { actor }),
+      await authority.postpone({ actor, replica: refOf(replica), reason: 'NodeFull', message: 'x' }),
+      await authority.gate({ actor, ...node, reachability: 'Fresh', reason: 'x', operation: 'x' }),
+      await authority.attest({ actor, ...node, reason: 'x', forSeconds: 1, operation: 'x' }),
+      await authority.grant({ actor, tenant: 'shop', operation: 'x' }),
+    ];
+    expect(refused.map(answer)).toEqual([
+      'NotOwner: replicas are not for user to make',
+      'NotOwner: placing is not for user to do',
+      'NotOwner: placing is not for user to do',
+      'NotOwner: why it is not placed is not for user to say',
+      "NotOwner: the gate is the detector's, not for user",
+      'NotOwner: only an operator attests, not user',
+      'NotOwner: grants are not for user to make',
+    ]);
+    expect(answer(await cell.evict(replica, 'agent'))).toBe(
+      'NotOwner: agent n1 acts by its reports, under the epoch of its node',
+    );
+  });
+
+  it('forgets what has ended, and the last of a slot only with its slot', async () => {
+    const first = await cell.incarnate(web);
+    expect(answer(await cell.forget(first, true))).toBe('NoSuchEdge: web-0-1 is Queued: it has not ended');
+    done(await cell.release(first, { kind: 'NeverBound' }, 'workload-controller'));
+    expect(answer(await cell.forget(first, false))).toBe(
+      'SlotTaken: web-0-1 is the last of slot 0: the next one counts from it',
+    );
+    const second = await cell.incarnate(web, '0', 2);
+    done(await cell.forget(first, false));
+    expect(await cell.forget(first, false)).toMatchObject({ kind: 'AlreadyCommitted' });
+    done(await cell.release(second, { kind: 'NeverBound' }, 'workload-controller'));
+    done(await cell.forget(second, true));
+    // Forgotten and made again in one transaction it is another replica, with a fence of its own.
+    const again = await cell.incarnate(web);
+    done(await cell.release(again, { kind: 'NeverBound' }, 'workload-controller'));
+    const [, remade] = await Promise.all([
+      cell.authority.forget({
+        actor: cell.actors.collector,
+        replica: refOf(again),
+        dropSlot: true,
+        operation: 'f',
+      }),
+      cell.tryIncarnate(web, '0', 1, { operation: 'remake' }),
+    ]);
+    const last = done(remade).replica;
+    const { fence } = done(await cell.bind(last, 'n1'));
+    expect(fence).toBe(last.metadata.resourceVersion);
+    expect(Number(fence)).toBeGreaterThan(Number(again.metadata.resourceVersion));
+    expect(await audit(cell.store)).toEqual([]);
+  });
+
+  it('the same operation has its first result, also when more has happened since', async () => {
+    const replica = await cell.incarnate(web);
+    done(await cell.bind(replica, 'n1'));
+    done(await cell.report(replica, 'Starting', { operation: 'r1' }));
+    done(await cell.report(replica, 'Ready', { operation: 'r2' }));
+    expect(await cell.report(replica, 'Starting', { operation: 'r1' })).toMatchObject({
+      kind: 'AlreadyCommitted',
+      result: { stage: 'Starting' },
+    });
+    expect((await cell.status(replica)).stage).toBe('Ready');
+  });
+});

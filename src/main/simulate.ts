@@ -1,0 +1,45 @@
+import type { CheckName } from '../commit/checks.js';
+import { checkNames } from '../commit/checks.js';
+import { runMutants, type MutantResult } from '../simulate/run-mutants.js';
+import { runScenario, type ScenarioReport } from '../simulate/run-scenario.js';
+import type { Scenario } from '../simulate/scenario.js';
+import { fence } from '../simulate/scenarios/fence.js';
+import { scenarios } from '../simulate/scenarios/all.js';
+import { swarm } from '../simulate/scenarios/swarm.js';
+import { shrink, type Shrunk } from '../simulate/shrink.js';
+
+export { scenarios } from '../simulate/scenarios/all.js';
+export type { MutantResult } from '../simulate/run-mutants.js';
+export type { ScenarioReport } from '../simulate/run-scenario.js';
+export type { Shrunk } from '../simulate/shrink.js';
+
+export const scenarioNamed = (name: string): Scenario | undefined =>
+  scenarios.find((scenario) => scenario.name === name);
+
+/** Runs scenarios one after the other; each report comes as soon as its scenario is over. */
+export async function* simulate(
+  chosen: readonly Scenario[],
+  seeds: readonly number[],
+  options: {
+    readonly mayMiss: boolean;
+    readonly trace?: (line: string) => void;
+    readonly onSeed?: () => void;
+  },
+): AsyncGenerator<ScenarioReport> {
+  for (const scenario of chosen) yield await runScenario(scenario, seeds, options);
+}
+
+export const shrinkSeed = (
+  scenario: Scenario,
+  seed: number,
+  onTry: (faults: number) => void,
+): Promise<Shrunk | undefined> => shrink(scenario, seed, onTry);
+
+/** Each check of the authority switched off in turn, in the worlds where something is tried against all of them. */
+export const mutants = (seedsMax: number, only: readonly string[]): AsyncGenerator<MutantResult> =>
+  runMutants([swarm, fence], {
+    seedsMax,
+    ...(only.length > 0 && { only: checkNames.filter((name) => only.includes(name)) }),
+  });
+
+export const mutantNames: readonly CheckName[] = checkNames;

@@ -1,0 +1,68 @@
+import type { Scenario, SeedResult } from './scenario.js';
+import { runSeed, type SeedOptions } from './run-seed.js';
+
+/** What came of the seeds of one scenario. */
+export interface ScenarioReport {
+  readonly scenario: string;
+  readonly about: string;
+  readonly seeds: number;
+  readonly virtualMs: number;
+  readonly transactions: number;
+  readonly commits: number;
+  readonly refused: number;
+  /** How many faults of each kind struck. */
+  readonly faults: Readonly<Record<string, number>>;
+  /** How often each rule had something to check. */
+  readonly checked: Readonly<Record<string, number>>;
+  readonly failed: readonly SeedResult[];
+  /** Rules and faults that had to occur and did not: nothing was shown of them. */
+  readonly missing: readonly string[];
+}
+
+// After so many failing seeds of a scenario the others would tell nothing new.
+const failedMax = 5;
+
+/** Runs seeds of a scenario one after the other. */
+export async function runScenario(
+  scenario: Scenario,
+  seeds: readonly number[],
+  options: Omit<SeedOptions, 'seed'> & {
+    /** A run that is too short to see everything need not. */
+    readonly mayMiss?: boolean;
+    readonly onSeed?: (result: SeedResult) => void;
+  } = {},
+): Promise<ScenarioReport> {
+  const results: SeedResult[] = [];
+  for (const seed of seeds) {
+    const result = await runSeed(scenario, { ...options, seed });
+    results.push(result);
+    options.onSeed?.(result);
+    if (results.filter(({ violations }) => violations.length > 0).length >= failedMax) break;
+  }
+  const sum = (value: (result: SeedResult) => number): number =>
+    results.reduce((total, result) => total + value(result), 0);
+  const sums = (counts: (result: SeedResult) => Readonly<Record<string, number>>): Record<string, number> => {
+    const total: Record<string, number> = {};
+    for (const result of results)
+      for (const [name, count] of Object.entries(counts(result))) total[name] = (total[name] ?? 0) + count;
+    return total;
+  };
+  const faults = sums((result) => result.faults as Record<string, number>);
+  const checked = sums((result) => result.checked as Record<string, number>);
+  const failed = results.filter(({ violations }) => violations.length > 0);
+  const missing =
+    options.mayMiss === true || failed.length > 0
+      ? []
+      : [
+          ...scenario.mustCheck.filter((rule) => !checked[rule]),
+          ...scenario.mustOccur.filter((kind) => !faults[kind]),
+        ];
+  return {
+    ...{ scenario: scenario.name, about: scenario.about, seeds: results.length },
+    virtualMs: sum((result) => result.virtualMs),
+    transactions: sum((result) => result.transactions),
+    commits: sum((result) => result.commits),
+    refused: sum((result) => result.refused),
+    ...{ faults, checked, failed, missing },
+  };
+}

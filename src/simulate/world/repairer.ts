@@ -1,0 +1,116 @@
+import { fenceContract } from '../../model/fence-contract.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Actor, Authority } from '../../model/ports.js';
+import { nodeLeaseName } from '../../model/records.js';
+import { Leadership } from '../../reconcile/runtime/leadership.js';
+import type { Life, SimProcess } from './sim-process.js';
+import type { Reach } from './server.js';
+import type { World } from './world.js';
+
+const leaseMs = 40_000;
+
+/**
+ * Stands in for the repair controller: Unknown when a lease has expired, Released when the fence has, or when an
+ * operator attests that nothing runs. It counts on its own clock from when it first saw a lease as it is, and a
+ * new leader counts again. Now and then it tries without proof, which nobody must believe.
+ */
+export function startRepairer(world: World): SimProcess {
+  return world.process('repairer', async (life) => {
+    const reach = await world.reach(life);
+    const { objects, authority } = reach;
+    const leadership = new Leadership({
+      ...{
+        authority,
+        objects,
+        env: life.env,
+        lease: 'repair-controller',
+        holder: `repairer-${life.env.uuid().slice(0, 8)}`,
+      },
+    });
+    await leadership.run(async ({ epoch, signal }) => {
+      const actor: Actor = {
+        kind: 'repair-controller',
+        name: 'repairer',
+        lease: { name: 'repair-controller', epoch },
+      };
+      const seen = new Map<string, { readonly version: number; readonly sinceMs: number }>();
+      while (!signal.aborted) {
+        await life.env.sleep(1_000);
+        const nowMs = world.time.nowMs;
+        for (const lease of objects.list('Lease')) {
+          const version = Number(lease.metadata.resourceVersion);
+          if (seen.get(lease.metadata.name)?.version !== version)
+            seen.set(lease.metadata.name, { version, sinceMs: nowMs });
+        }
+        for (const replica of objects.list<Replica>('Replica')) {
+          const stood = seen.get(nodeLeaseName(replica.status?.binding?.node ?? ''));
+          if (stood !== undefined)
+            await repair(life, world, reach, actor, replica, {
+              ...stood,
+              ageMs: nowMs - stood.sinceMs,
+            }).catch(() => undefined);
+        }
+      }
+    }, new AbortController().signal);
+  });
+}
+
+async function repair(
+  life: Life,
+  world: World,
+  { objects, authority }: Reach,
+  actor: Actor,
+  replica: Replica,
+  lease: { readonly version: number; readonly ageMs: number },
+): Promise<void> {
+  const { namespace: tenant = '', name, uid } = replica.metadata;
+  const { stage, binding } = replica.status ?? {};
+  const ref = { tenant, name, uid };
+  const node = objects.get<Node>('Node', undefined, binding?.node ?? '');
+  if (stage === undefined || node?.status?.epoch === undefined) return;
+  const mayRun =
+    stage === 'Bound' ||
+    stage === 'Starting' ||
+    stage === 'Ready' ||
+    stage === 'Serving' ||
+    stage === 'Releasing';
+  if (mayRun && lease.ageMs > leaseMs) {
+    await authority.move({
+      actor,
+      replica: ref,
+      from: stage,
+      to: 'Unknown',
+      reason: 'LeaseExpired',
+      operation: `lost/${uid}/${lease.version}`,
+    });
+    return;
+  }
+  if (stage !== 'Unknown') return;
+  const release = (proof: Parameters<Authority['release']>[0]['proof']): Promise<unknown> =>
+    authority.release({
+      actor,
+      replica: ref,
+      proof,
+      reason: proof.kind,
+      operation: `release/${uid}/${life.env.uuid()}`,
+    });
+  const { random } = life.env;
+  if (lease.ageMs > fenceContract.windowSeconds * 1_000)
+    await release({ kind: 'FenceExpired', leaseRevision: lease.version });
+  else if (world.isIdle.get(node.metadata.name)?.() === true && random.chance(0.05)) {
+    const operator: Actor = { kind: 'operator', name: 'operator' };
+    await authority.attest({
+      actor: operator,
+      node: node.metadata.name,
+      nodeEpoch: node.status.epoch,
+      reason: 'looked',
+      forSeconds: 3_600,
+      operation: `attest/${uid}`,
+    });
+    await release({ kind: 'Attested' });
+  } else if (random.chance(0.05) && !world.faults.isStopped)
+    await release(
+      random.chance(0.5) ? { kind: 'Attested' } : { kind: 'FenceExpired', leaseRevision: lease.version - 1 },
+    );
+}

@@ -1,0 +1,81 @@
+import type { BerthObject } from '../../model/object.js';
+import { type NodeShape, ScriptedAgent } from './agent.js';
+import { type PlacerOptions, ScriptedPlacer } from './placer.js';
+import type { SimProcess } from './sim-process.js';
+import { startServer } from './start-server.js';
+import { startUser } from './user.js';
+import type { World } from './world.js';
+
+export interface SmallCell {
+  readonly servers: readonly SimProcess[];
+  readonly user: SimProcess;
+}
+
+/** Two servers, the nodes and wishes of a scenario, honest agents, and placers if there are any. */
+export function startSmallCell(
+  world: World,
+  shape: {
+    readonly nodes: readonly NodeShape[];
+    readonly wishes: readonly BerthObject[];
+    readonly placers: readonly Partial<PlacerOptions>[];
+    readonly exits?: number;
+    readonly isCareless?: boolean;
+  },
+): SmallCell {
+  const servers = [startServer(world, 'server-0'), startServer(world, 'server-1')];
+  const agent = { isCareless: shape.isCareless ?? false, exits: shape.exits ?? 0 };
+  for (const node of shape.nodes) new ScriptedAgent(world, servers, node, agent);
+  for (const [index, placer] of shape.placers.entries())
+    new ScriptedPlacer(world, servers, {
+      ...{ name: `placer-${index}`, lease: `scheduler-${index}`, carelessness: 0, reserves: false },
+      ...placer,
+    });
+  return { servers, user: startUser(world, shape.wishes, false) };
+}
+
+/** An object as its user writes it. */
+export const wish = (kind: string, namespace: string | undefined, name: string, spec: object): BerthObject =>
+  ({
+    apiVersion: 'berth.dev/v1',
+    kind,
+    metadata: { name, ...(namespace !== undefined && { namespace }) },
+    spec,
+  }) as unknown as BerthObject;
+
+export const service = (
+  tenant: string,
+  name: string,
+  replicas: number,
+  resources: object,
+  more: object = {},
+  template: object = {},
+): BerthObject =>
+  wish('Workload', tenant, name, {
+    ...{
+      type: 'Service',
+      replicas,
+      template: { run: { process: { command: ['work'] } }, resources, ...template },
+    },
+    ...more,
+  });
+
+/** What every scenario has: a priority class, a region, and a tenant. */
+export const basics = (tenant: string, spec: object = {}, jurisdiction = 'EU'): readonly BerthObject[] => [
+  wish('PriorityClass', undefined, 'default', { value: 0 }),
+  wish('Region', undefined, 'eu-central', { jurisdiction, zones: ['a', 'b'] }),
+  wish('Tenant', undefined, tenant, spec),
+];
+
+export const node = (name: string, cpu: string, more: Partial<NodeShape> = {}): NodeShape => ({
+  ...{
+    name,
+    region: 'eu-central',
+    zone: 'a',
+    allocatable: {
+      cpu,
+      memory: '16Gi',
+      ...(more.devices !== undefined && { devices: { gpu: more.devices['gpu']?.length ?? 0 } }),
+    },
+  },
+  ...more,
+});
