@@ -11,7 +11,7 @@ const rounds = 3;
 /** Puts copies of the object `w-0` into the store of a server that is not running, until there are `total`. */
 export async function fillStore(dir: string, from: number, total: number): Promise<void> {
   const store = await LmdbStore.open({ dir: join(dir, 'store'), env: realEnv() });
-  const prefix = '/o/Workload/default/';
+  const prefix = '/o/PriorityClass/_/';
   const { entries } = await store.read({ from: `${prefix}w-0`, to: `${prefix}w-0\0` });
   const text = Buffer.from(entries[0]?.value ?? []).toString();
   for (let next = from; next < total;) {

@@ -92,6 +92,8 @@ const paths = [
   '/openapi/v3/apis/berth.dev/v1',
   '/metrics',
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+  '/apis/authority.berth.dev/v1/audit',
+  '/apis/authority.berth.dev/v1/operations/bind',
   '/anything/else',
 ];
 

@@ -74,6 +74,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./info.js')).infoCommand(),
   },
   {
+    name: 'audit',
+    description: 'add up what is charged and compare it with the accounts',
+    load: async () => (await import('./audit.js')).auditCommand(),
+  },
+  {
     name: 'token',
     description: 'make, list and revoke bearer tokens',
     load: async () => (await import('./token.js')).tokenCommand(),

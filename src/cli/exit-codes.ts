@@ -6,7 +6,7 @@ export const exitCodes = {
   cannotBePlaced: 2,
   /** Time was up; what was waited for, or the write, may still happen. */
   timedOut: 3,
-  /** What was waited for can no longer come. */
+  /** What was asked for is not so: what was waited for can no longer come, an audit found differences. */
   conditionFailed: 4,
   usage: 64,
   unreachable: 69,

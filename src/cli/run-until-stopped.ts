@@ -4,6 +4,7 @@ import { exitCodes } from './exit-codes.js';
 /** What a server has to know however it is started. */
 export interface Surroundings {
   readonly env: Env;
+  readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;
 }
 
@@ -28,7 +29,11 @@ export async function runUntilStopped(
     process.stderr.write(isExpected ? `error: ${message}\n` : `defect: ${(error as Error).stack}\n`);
   };
   try {
-    const running = await start({ env: realEnv(), onDefect: fail });
+    const running = await start({
+      env: realEnv(),
+      onProblem: (line) => process.stderr.write(`${line}\n`),
+      onDefect: fail,
+    });
     const stop = new Promise<void>((resolve) => {
       process.once('SIGINT', () => resolve());
       process.once('SIGTERM', () => resolve());

@@ -99,3 +99,18 @@ export class Checks {
     return name !== this.off;
   }
 }
+
+/**
+ * Checks behind which another one refuses the same: switched off alone, only the reason given changes, which is for
+ * unit tests to see. They are kept because each says clearly what is wrong, and because two are safer than one.
+ */
+export const doubledChecks: Readonly<Partial<Record<CheckName, string>>> = {
+  'stage.edge': 'an edge that is not in the graph has no owner (owner.edge)',
+  'bind.alreadyBound':
+    'what is bound is no longer Queued or Scheduled (bind.stage), and the graph has no such edge',
+  'bind.stage': 'the graph has no edge to Bound from elsewhere (stage.edge, owner.edge)',
+  'bind.slot':
+    'a replica that waits is the one its slot names, because no other is made before it ends (incarnate.previous)',
+  'bind.hold': 'a replica is Scheduled only while its hold is Held: both move in one transaction (hold.once)',
+  'release.neverBound': 'who releases what never ran may not release what was bound (owner.edge)',
+};

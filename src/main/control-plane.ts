@@ -1,3 +1,6 @@
+import { type AuditReport, auditStore } from '../commit/audit-store.js';
+import { CommitAuthority } from '../commit/authority.js';
+import type { CommitterOptions } from '../commit/committer.js';
 import type { Env } from '../env/env.js';
 import { builtInObjects } from '../model/built-in-objects.js';
 import { isBerthError } from '../model/errors.js';
@@ -16,6 +19,8 @@ import { ObjectStore } from '../objects/object-store.js';
 import { type Revision, type Store } from '../store/contract.js';
 
 const compactionEveryMs = 60_000;
+// Grows when a cell's store is restored or replaced, which nothing does yet.
+const cellIncarnation = 1;
 
 /** The objects of a cell over a store, with what keeps them in order: what every server starts with. */
 export interface ControlPlane {
@@ -24,6 +29,9 @@ export interface ControlPlane {
   readonly objects: ObjectStore;
   readonly lister: ObjectLister;
   readonly cache: ObjectCache;
+  /** Of this process. Other servers on the same store have their own; guards keep them from doing harm. */
+  readonly authority: CommitAuthority;
+  readonly audit: () => Promise<AuditReport>;
   readonly freshness: Freshness;
   readonly tenantKind: (typeof kinds)[number];
   close(): Promise<void>;
@@ -35,12 +43,14 @@ export interface ControlPlaneOptions {
   readonly eventsTtlMs: number;
   /** Whether other servers write to the same store. */
   readonly isShared: boolean;
+  /** Told of each transaction of the authority. */
+  readonly onTransaction: NonNullable<CommitterOptions['onTransaction']>;
 }
 
 export async function openControlPlane(
   store: Store,
   env: Env,
-  { historyMs, eventsTtlMs, isShared }: ControlPlaneOptions,
+  { historyMs, eventsTtlMs, isShared, onTransaction }: ControlPlaneOptions,
 ): Promise<ControlPlane> {
   const tenantKind = kindNamed('Tenant');
   const eventKind = kindNamed('Event');
@@ -69,6 +79,11 @@ export async function openControlPlane(
   });
   const lister = new ObjectLister({ store, cache, codec, env, base });
   await createBuiltIns(objects, cache);
+  const authority = new CommitAuthority({
+    ...{ store, cache, codec, env, onTransaction },
+    cell: cellIncarnation,
+    mayChain: !isShared,
+  });
 
   const stop = new AbortController();
   const collecting = new Collector({ objects, cache, env, kinds, tenantKind }).run(stop.signal);
@@ -80,6 +95,8 @@ export async function openControlPlane(
     objects,
     lister,
     cache,
+    authority,
+    audit: () => auditStore({ store, codec, env, base }),
     freshness,
     tenantKind,
     close: async () => {

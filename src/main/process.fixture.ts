@@ -9,6 +9,8 @@ export interface BerthProcess {
   readonly said: string;
   readonly url: string;
   readonly kubeconfig: string;
+  /** What it has said on standard error so far. */
+  complained(): string;
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string>;
 }
@@ -30,5 +32,5 @@ export async function startBerth(words: readonly string[]): Promise<BerthProcess
     void ended.then((code) => reject(new Error(`ended with ${code}: ${complained}`)));
   });
   const [, url = '', kubeconfig = ''] = /^ready (\S+) \(kubeconfig: (.*)\)\n$/.exec(said) ?? [];
-  return { child, said, url, kubeconfig, ended };
+  return { child, said, url, kubeconfig, ended, complained: () => complained };
 }

@@ -12,6 +12,8 @@ export interface TestServer extends Running, Pick<TestClient, 'send' | 'sendAnon
   readonly dir: string;
   /** What the server took for its own defects. */
   readonly defects: unknown[];
+  /** What its controllers told. */
+  readonly problems: string[];
   /** A kubeconfig by which the server knows its user as this one. */
   kubeconfigFor(identity: Identity): Promise<string>;
   dispose(): Promise<void>;
@@ -33,6 +35,7 @@ export async function startServer(): Promise<TestServer> {
 /** The same on a directory that outlives it. */
 export async function startServerIn(dir: string): Promise<TestServer> {
   const defects: unknown[] = [];
+  const problems: string[] = [];
   const running = await up({
     dir,
     port: 0,
@@ -40,6 +43,7 @@ export async function startServerIn(dir: string): Promise<TestServer> {
     historyMs: 300_000,
     eventsTtlMs: 3_600_000,
     env: realEnv(),
+    onProblem: (line) => problems.push(line),
     onDefect: (error) => defects.push(error),
   });
   const client = testClient(running.kubeconfig);
@@ -47,6 +51,7 @@ export async function startServerIn(dir: string): Promise<TestServer> {
     ...running,
     dir,
     defects,
+    problems,
     send: (...words) => client.send(...words),
     sendAnonymously: (...words) => client.sendAnonymously(...words),
     kubeconfigFor: async (identity) => {

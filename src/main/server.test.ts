@@ -10,14 +10,11 @@ import { startProxy } from '../../testing/tcp-proxy.js';
 import { type BerthProcess, program, startBerth } from './process.fixture.js';
 import { type TestClient, testClient } from './test-client.fixture.js';
 
-const workloads = '/apis/berth.dev/v1/namespaces/default/workloads';
+// A kind that no controller touches: whatever happens to its objects, this test did it.
+const classes = '/apis/berth.dev/v1/priorityclasses';
 const tokensPath = '/apis/authentication.berth.dev/v1/tokens';
 const headers = { 'content-type': 'application/json' };
-const workload = (name: string): string =>
-  JSON.stringify({
-    metadata: { name },
-    spec: { type: 'Service', replicas: 1, template: { run: { process: { command: ['x'] } } } },
-  });
+const priorityClass = (name: string): string => JSON.stringify({ metadata: { name }, spec: { value: 1 } });
 interface Seen {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
 }
@@ -56,17 +53,17 @@ describe('two servers on one etcd', () => {
     for (let n = 0; n < 250; n++) {
       const name = `seen-${n}`;
       const [writer, reader] = n % 2 === 0 ? [a, b] : [b, a];
-      expect((await writer.send('POST', workloads, { headers, body: workload(name) })).status).toBe(201);
+      expect((await writer.send('POST', classes, { headers, body: priorityClass(name) })).status).toBe(201);
       const isListed = n % 5 === 0;
-      const read = await reader.send('GET', isListed ? workloads : `${workloads}/${name}`);
+      const read = await reader.send('GET', isListed ? classes : `${classes}/${name}`);
       expect(read.status, name).toBe(200);
       expect(read.text, name).toContain(`"${name}"`);
-      expect((await writer.send('DELETE', `${workloads}/${name}`)).status).toBe(200);
-      expect((await reader.send('GET', `${workloads}/${name}`)).status, `${name} is deleted`).toBe(404);
+      expect((await writer.send('DELETE', `${classes}/${name}`)).status).toBe(200);
+      expect((await reader.send('GET', `${classes}/${name}`)).status, `${name} is deleted`).toBe(404);
       // A write is decided on what the other has acknowledged, too.
       if (n % 10 !== 0) continue;
-      expect((await reader.send('POST', workloads, { headers, body: workload(name) })).status).toBe(201);
-      expect((await writer.send('DELETE', `${workloads}/${name}`)).status).toBe(200);
+      expect((await reader.send('POST', classes, { headers, body: priorityClass(name) })).status).toBe(201);
+      expect((await writer.send('DELETE', `${classes}/${name}`)).status).toBe(200);
     }
   }, 120_000);
 
@@ -82,12 +79,12 @@ describe('two servers on one etcd', () => {
     proxy.replyDelayMs = 150;
     for (let n = 0; n < 10; n++) {
       const name = `far-${n}`;
-      await a.send('POST', workloads, { headers, body: workload(name) });
-      expect((await client.send('GET', `${workloads}/${name}?resourceVersion=0`)).status, name).toBe(404);
-      expect((await client.send('GET', `${workloads}/${name}`)).status, name).toBe(200);
-      await a.send('DELETE', `${workloads}/${name}`);
-      expect((await client.send('GET', `${workloads}/${name}?resourceVersion=0`)).status, name).toBe(200);
-      expect((await client.send('POST', workloads, { headers, body: workload(name) })).status, name).toBe(
+      await a.send('POST', classes, { headers, body: priorityClass(name) });
+      expect((await client.send('GET', `${classes}/${name}?resourceVersion=0`)).status, name).toBe(404);
+      expect((await client.send('GET', `${classes}/${name}`)).status, name).toBe(200);
+      await a.send('DELETE', `${classes}/${name}`);
+      expect((await client.send('GET', `${classes}/${name}?resourceVersion=0`)).status, name).toBe(200);
+      expect((await client.send('POST', classes, { headers, body: priorityClass(name) })).status, name).toBe(
         201,
       );
     }
@@ -105,23 +102,23 @@ describe('two servers on one etcd', () => {
     });
     const token = JSON.parse(made.text) as { metadata: { name: string }; status: { token: string } };
     const bearer = { authorization: `Bearer ${token.status.token}` };
-    expect((await b.sendAnonymously('GET', workloads, bearer)).status).toBe(200);
+    expect((await b.sendAnonymously('GET', classes, bearer)).status).toBe(200);
     expect((await b.send('DELETE', `${tokensPath}/${token.metadata.name}`)).status).toBe(200);
-    expect((await a.sendAnonymously('GET', workloads, bearer)).status).toBe(401);
-    expect((await b.sendAnonymously('GET', workloads, bearer)).status).toBe(401);
+    expect((await a.sendAnonymously('GET', classes, bearer)).status).toBe(401);
+    expect((await b.sendAnonymously('GET', classes, bearer)).status).toBe(401);
   });
 
   it('[S11] a watch at one sees the writes through the other, each once and in order', async () => {
-    const list = JSON.parse((await b.send('GET', workloads)).text) as { metadata: Seen['metadata'] };
+    const list = JSON.parse((await b.send('GET', classes)).text) as { metadata: Seen['metadata'] };
     const version = list.metadata.resourceVersion;
-    const watching = b.send('GET', `${workloads}?watch=true&resourceVersion=${version}&timeoutSeconds=4`);
+    const watching = b.send('GET', `${classes}?watch=true&resourceVersion=${version}&timeoutSeconds=4`);
     const expected: string[] = [];
     for (let n = 0; n < 60; n++) {
       const name = `watched-${n}`;
-      await (n % 3 === 0 ? b : a).send('POST', workloads, { headers, body: workload(name) });
+      await (n % 3 === 0 ? b : a).send('POST', classes, { headers, body: priorityClass(name) });
       expected.push(`ADDED ${name}`);
       if (n % 4 !== 0) continue;
-      await a.send('DELETE', `${workloads}/${name}`);
+      await a.send('DELETE', `${classes}/${name}`);
       expected.push(`DELETED ${name}`);
     }
     const events = (await watching).text
@@ -138,16 +135,18 @@ describe('two servers on one etcd', () => {
     first.child.kill('SIGKILL');
     await first.ended;
     for (let n = 0; n < 20; n++) {
-      expect((await b.send('POST', workloads, { headers, body: workload(`after-${n}`) })).status).toBe(201);
+      expect((await b.send('POST', classes, { headers, body: priorityClass(`after-${n}`) })).status).toBe(
+        201,
+      );
     }
     const again = await startOn('a');
     servers = [again, second];
     const client = testClient(again.kubeconfig);
-    expect((await client.send('GET', `${workloads}/after-19`)).status).toBe(200);
+    expect((await client.send('GET', `${classes}/after-19`)).status).toBe(200);
     client.close();
     // The administrator that one server made is known to the other.
     const crossed = testClient(second.kubeconfig, again.url);
-    expect((await crossed.send('GET', `${workloads}/after-19`)).status).toBe(200);
+    expect((await crossed.send('GET', `${classes}/after-19`)).status).toBe(200);
     crossed.close();
     for (const { child } of servers) child.kill('SIGTERM');
     expect(await Promise.all(servers.map(({ ended }) => ended))).toEqual([0, 0]);
@@ -178,7 +177,7 @@ describe('a server on an etcd that asks for certificates', () => {
     const tls = ['--store-ca', caFile, '--store-cert', certFile, '--store-key', keyFile];
     const started = await startBerth([...words, ...tls]);
     const client = testClient(started.kubeconfig);
-    expect((await client.send('POST', workloads, { headers, body: workload('secure') })).status).toBe(201);
+    expect((await client.send('POST', classes, { headers, body: priorityClass('secure') })).status).toBe(201);
     client.close();
     started.child.kill('SIGTERM');
     expect(await started.ended).toBe(0);
@@ -209,7 +208,7 @@ describe('berth server', () => {
     started = await startBerth(['server', ...words]);
     expect(started.url).toMatch(/^https:\/\/127\.0\.0\.2:\d+$/);
     const client = testClient(started.kubeconfig);
-    expect((await client.send('GET', workloads)).status).toBe(200);
+    expect((await client.send('GET', classes)).status).toBe(200);
     client.close();
     const port = Number(new URL(started.url).port);
     const { clusters } = parse(readFileSync(started.kubeconfig, 'utf8')) as {

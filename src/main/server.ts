@@ -1,8 +1,12 @@
 import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { authorityLease, ForwardingAuthority } from '../commit/forwarding-authority.js';
 import type { Env } from '../env/env.js';
+import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
 import { CellRecords } from '../objects/cell-records.js';
+import type { ObjectCache } from '../objects/object-cache.js';
 import { Api } from '../serve/api.js';
 import { HttpServer } from '../serve/http-server.js';
 import { AuditLog } from '../serve/identity/audit-log.js';
@@ -17,6 +21,8 @@ import { writeKubeconfig } from './kubeconfig.js';
 import { httpsUrl, isEveryAddress, type ListenAddress } from './listen-address.js';
 import { nowAndThen } from './now-and-then.js';
 import { openStore } from './open-store.js';
+import { OperationSender } from './operation-sender.js';
+import { runControllers } from './run-controllers.js';
 import { sharedAuthority } from './shared-authority.js';
 import type { StoreAddress } from './store-address.js';
 
@@ -32,6 +38,8 @@ export interface ServerOptions {
   readonly historyMs: number;
   readonly eventsTtlMs: number;
   readonly env: Env;
+  /** Told in one line what controllers meet that a person may want to know. */
+  readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;
 }
 
@@ -63,7 +71,7 @@ async function open(
   options: ServerOptions,
   opened: (() => Promise<void>)[],
 ): Promise<Omit<Running, 'close'>> {
-  const { dir, listen, version, env, onDefect } = options;
+  const { dir, listen, version, env, onProblem, onDefect } = options;
   mkdirSync(dir, { recursive: true });
   // An lmdb store locks its own directory.
   if (options.store.kind !== 'lmdb' || resolve(options.store.dir) !== resolve(dir)) {
@@ -75,7 +83,11 @@ async function open(
   opened.push(() => store.close());
   // An lmdb directory belongs to one process; an etcd cluster has other servers on it.
   const isShared = options.store.kind === 'etcd';
-  const controlPlane = await openControlPlane(store, env, { ...options, isShared });
+  const controlPlane = await openControlPlane(store, env, {
+    ...options,
+    isShared,
+    onTransaction: (members, outcome) => metrics.control.transaction(members, outcome),
+  });
   opened.push(() => controlPlane.close());
 
   const names = [...(isEveryAddress(listen.host) ? [] : [listen.host]), ...options.hosts];
@@ -105,7 +117,15 @@ async function open(
     audit: () => audit.health(),
   });
   const openapi = openApiDocuments(kinds, version);
-  const api = new Api({ ...controlPlane, env, kinds, version, openapi, tokens, metrics });
+  const api = new Api({
+    ...controlPlane,
+    ...{ env, kinds, version, openapi, tokens, metrics },
+    authority: {
+      authority: controlPlane.authority,
+      audit: controlPlane.audit,
+      onReceived: (outcome) => metrics.control.operation('received', outcome),
+    },
+  });
   const parts = { api, env, certificates, tokens, audit, metrics, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);
   opened.push(() => http.close());
@@ -129,5 +149,29 @@ async function open(
     stop.abort();
     await Promise.all(loops);
   });
+  const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
+  const sender = new OperationSender({ env, authority: certificates.authority });
+  opened.push(() => sender.close());
+  const forwarding = new ForwardingAuthority({
+    ...{ local: controlPlane.authority, holder, env },
+    leader: () => leaderIn(cache),
+    send: (address, operation, input) => sender.send(address, operation, input),
+    onOperation: (route, outcome) => metrics.control.operation(route, outcome),
+  });
+  const controllers = runControllers({
+    ...{ controlPlane, env, holder, onProblem, onDefect, metrics: metrics.control },
+    authority: forwarding,
+    // A server that listens everywhere and was given no name does not know where others find it.
+    address: names[0] === undefined ? undefined : url,
+    isAlone: !isShared,
+  });
+  opened.push(() => controllers.close());
   return { url, kubeconfig };
+}
+
+/** Who holds the lease of the authority, as the cache shows it. */
+function leaderIn(cache: ObjectCache): { holder: string; address: string | undefined } | undefined {
+  const key = { kind: 'Lease', namespace: undefined, name: authorityLease };
+  const lease = cache.get(key)?.object as Lease | undefined;
+  return lease === undefined ? undefined : { holder: lease.spec.holder, address: lease.spec.address };
 }

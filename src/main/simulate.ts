@@ -1,6 +1,4 @@
-import type { CheckName } from '../commit/checks.js';
-import { checkNames } from '../commit/checks.js';
-import { runMutants, type MutantResult } from '../simulate/run-mutants.js';
+import { mutantNames, runMutants, type MutantResult } from '../simulate/run-mutants.js';
 import { runScenario, type ScenarioReport } from '../simulate/run-scenario.js';
 import type { Scenario } from '../simulate/scenario.js';
 import { fence } from '../simulate/scenarios/fence.js';
@@ -9,7 +7,7 @@ import { swarm } from '../simulate/scenarios/swarm.js';
 import { shrink, type Shrunk } from '../simulate/shrink.js';
 
 export { scenarios } from '../simulate/scenarios/all.js';
-export type { MutantResult } from '../simulate/run-mutants.js';
+export { mutantNames, type MutantResult } from '../simulate/run-mutants.js';
 export type { ScenarioReport } from '../simulate/run-scenario.js';
 export type { Shrunk } from '../simulate/shrink.js';
 
@@ -39,7 +37,5 @@ export const shrinkSeed = (
 export const mutants = (seedsMax: number, only: readonly string[]): AsyncGenerator<MutantResult> =>
   runMutants([swarm, fence], {
     seedsMax,
-    ...(only.length > 0 && { only: checkNames.filter((name) => only.includes(name)) }),
+    ...(only.length > 0 && { only: mutantNames.filter((name) => only.includes(name)) }),
   });
-
-export const mutantNames: readonly CheckName[] = checkNames;

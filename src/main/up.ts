@@ -9,6 +9,7 @@ export interface UpOptions {
   readonly historyMs: number;
   readonly eventsTtlMs: number;
   readonly env: Env;
+  readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;
 }
 

@@ -10,7 +10,6 @@ export type Writer =
   | 'scheduler'
   | 'commit'
   | 'agent'
-  | 'holder'
   | 'endpoints-controller'
   | 'system'
   | 'nobody';

@@ -1,9 +1,11 @@
 import { BerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import { nearest } from '../model/nearest.js';
+import { isRecordView } from '../model/record-views.js';
 import type { Freshness } from '../objects/freshness.js';
 import { reviewAccess, reviewSelf } from './access-review.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
+import { authorityGroup, type AuthorityParts, AuthorityResource } from './authority-resource.js';
 import {
   aggregatedDiscovery,
   apiGroup,
@@ -30,7 +32,7 @@ export interface Routed {
   readonly verb: Verb;
   readonly path: ResourcePath;
   readonly kindName: string;
-  readonly target: KindDefinition | 'tokens';
+  readonly target: KindDefinition | 'tokens' | 'authority';
 }
 
 const group = 'berth.dev';
@@ -41,6 +43,7 @@ const reviewGroups = ['authorization.k8s.io', 'authentication.k8s.io'];
 export class Api {
   readonly #resources: ReadonlyMap<KindDefinition, Resources>;
   readonly #tokens: TokenResource;
+  readonly #authority: AuthorityResource;
 
   constructor(
     private readonly parts: ResourceParts & {
@@ -51,12 +54,14 @@ export class Api {
       /** The OpenAPI documents, by path. */
       readonly openapi: ReadonlyMap<string, unknown>;
       readonly tokens: Tokens;
+      readonly authority: AuthorityParts;
       readonly freshness: Freshness;
       readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
     },
   ) {
     this.#resources = new Map(parts.kinds.map((kind) => [kind, new Resources(parts, kind)]));
     this.#tokens = new TokenResource(parts.tokens);
+    this.#authority = new AuthorityResource(parts.authority);
   }
 
   /** What a request is about; undefined if it is not about objects. */
@@ -65,6 +70,8 @@ export class Api {
     if (path === undefined || reviewGroups.includes(path.group)) return undefined;
     if (path.group === tokensGroup && path.plural === tokensPlural && path.version === 'v1')
       return { verb: verbOfTokens(request, path), kindName: 'Token', target: 'tokens', path };
+    if (path.group === authorityGroup)
+      return { ...AuthorityResource.route(request, path), target: 'authority', path };
     const kind = this.#kindAt(path);
     return { verb: verbOf(request, path, kind), kindName: kind.kind, target: kind, path };
   }
@@ -74,6 +81,7 @@ export class Api {
     if (routed === undefined) return this.#other(request);
     const { verb, target: kind, path } = routed;
     if (kind === 'tokens') return this.#tokens.handle(request, verb, path.name);
+    if (kind === 'authority') return this.#authority.handle(request, verb, path);
     const access = authorize(request.identity, {
       verb,
       kind,
@@ -284,6 +292,13 @@ function verbOf(
     subresource === undefined
       ? verb !== undefined && verbsOf(kind).includes(verb === 'apply' ? 'patch' : verb)
       : verb !== undefined;
+  const isRead = verb === 'get' || verb === 'list' || verb === 'watch';
+  if (!isRead && isRecordView(kind.kind)) {
+    throw new BerthError(
+      'MethodNotAllowed',
+      `${method} is not possible on ${plural}: they show what the authority has recorded and are not written as objects`,
+    );
+  }
   if (verb === undefined || !isServed) {
     throw new BerthError(
       'MethodNotAllowed',

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ControlMetrics } from './control-metrics.js';
 
 /** What is looked at when somebody asks for the metrics, instead of being counted all the time. */
 export interface Watched {
@@ -62,6 +63,9 @@ export class Metrics {
     buckets: batchSizes,
     registers: [this.#registry],
   });
+
+  /** What is about controllers and the authority. */
+  readonly control = new ControlMetrics(this.#registry);
 
   constructor() {
     collectDefaultMetrics({

@@ -13,7 +13,10 @@ interface ResourceRule {
   readonly resourceNames?: readonly string[];
 }
 
-const paths = ['/livez', '/readyz', '/version', '/metrics', '/api', '/apis', '/openapi/v2', '/openapi/v3'];
+const paths = [
+  ...['/livez', '/readyz', '/version', '/metrics', '/api', '/apis', '/openapi/v2', '/openapi/v3'],
+  '/apis/authority.berth.dev/v1/audit',
+];
 
 /**
  * Answers "what may I do in this namespace?" (authorization.k8s.io SelfSubjectRulesReview) by asking the function that

@@ -1,6 +1,11 @@
-import { type CheckName, checkNames } from '../commit/checks.js';
+import { type CheckName, checkNames, doubledChecks } from '../commit/checks.js';
 import { runSeed } from './run-seed.js';
 import type { Scenario } from './scenario.js';
+
+/** The checks that can be missed: those behind which no other refuses the same. */
+export const mutantNames: readonly CheckName[] = checkNames.filter(
+  (name) => doubledChecks[name] === undefined,
+);
 
 /** One defect put into the authority on purpose, and who noticed. */
 export interface MutantResult {
@@ -23,7 +28,8 @@ export async function* runMutants(
   scenarios: readonly Scenario[],
   options: { readonly seedsMax: number; readonly only?: readonly CheckName[] },
 ): AsyncGenerator<MutantResult> {
-  for (const mutant of options.only ?? checkNames) yield await runMutant(scenarios, mutant, options.seedsMax);
+  for (const mutant of options.only ?? mutantNames)
+    yield await runMutant(scenarios, mutant, options.seedsMax);
 }
 
 async function runMutant(

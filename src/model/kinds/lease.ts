@@ -28,9 +28,9 @@ export const lease = defineKind({
   plural: 'leases',
   singular: 'lease',
   scope: 'Cluster',
-  description: 'Who may act, and under which epoch.',
+  description: 'Who may act, and under which epoch. A view of a record of the authority: nobody writes it.',
   spec,
-  writers: { spec: 'holder', status: 'nobody' },
+  writers: { spec: 'nobody', status: 'nobody' },
   isApplied: false,
   columns: [
     column('Holder', 'string', '.spec.holder', 'Who may act.'),

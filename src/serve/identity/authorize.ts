@@ -117,7 +117,7 @@ function mayWrite(identity: Identity, request: ObjectRequest): Access {
     return denied(`tenant ${identity.tenant} writes only in namespace ${identity.tenant}`);
   }
   const own = ownName(identity, kind);
-  if (own !== undefined && (writers.includes('holder') || writers.includes('agent'))) {
+  if (own !== undefined && writers.includes('agent')) {
     return request.name === own
       ? denied(`${kind.plural} are not deleted by those they are about`)
       : denied(`${what} named ${own} is the only one this identity writes`);
@@ -166,11 +166,9 @@ function writesAs(identity: Identity, writer: Writer, request: ObjectRequest): b
       return identity.kind === 'controller' && identity.controller === writer;
     case 'system':
       return identity.kind === 'controller';
-    case 'agent':
-    case 'holder': {
-      if (writer === 'agent' && identity.kind !== 'node') return false;
+    case 'agent': {
+      if (identity.kind !== 'node') return false;
       const own = ownName(identity, kind);
-      // Not even its holder deletes a lease: made anew, it would start again at an old epoch.
       const isDelete = request.verb === 'delete' || request.verb === 'deletecollection';
       return own !== undefined && own === request.name && !isDelete;
     }
@@ -201,6 +199,9 @@ const selfReviewPaths = [
   '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
 ];
 
+const auditPath = '/apis/authority.berth.dev/v1/audit';
+const operationPaths = /^\/apis\/authority\.berth\.dev\/v1\/operations\/[^/]+$/;
+
 function authorizePath(identity: Identity, { verb, path }: PathRequest): Access {
   if (verb === 'get' && openPaths.includes(path)) return allowed;
   if (identity.kind === 'anonymous') {
@@ -212,6 +213,16 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
     return identity.kind === 'admin' || identity.kind === 'viewer' || identity.kind === 'controller'
       ? allowed
       : denied('metrics speak of all tenants; admin, viewer and controllers read them');
+  }
+  if (verb === 'get' && path === auditPath) {
+    return identity.kind === 'admin' || identity.kind === 'viewer'
+      ? allowed
+      : denied('an audit speaks of all tenants; admin and viewer ask for it');
+  }
+  if (verb === 'create' && operationPaths.test(path)) {
+    return identity.kind === 'controller' && identity.controller === 'commit'
+      ? allowed
+      : denied('only servers of the cell (controller:commit) forward operations to one another');
   }
   return denied(`nobody may ${verb} the path ${path.slice(0, 200)}`);
 }

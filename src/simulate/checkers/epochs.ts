@@ -48,7 +48,8 @@ export class Epochs implements SafetyChecker {
       }),
     );
     const epochs = commit.changes.flatMap((change) => this.#shrunk(change));
-    return [...moves, ...epochs].map((message) => this.#violation(state, message));
+    const closed = commit.changes.flatMap((change) => renewedClosed(before, after, change));
+    return [...moves, ...epochs, ...closed].map((message) => this.#violation(state, message));
   }
 
   whole(state: CellState): readonly Violation[] {
@@ -121,4 +122,21 @@ function wrongEpoch(cell: CellView, transition: ReplicaTransition): string | und
   return current !== undefined && sameEpoch(current.epoch, epoch)
     ? undefined
     : `it acted under ${shownEpoch(epoch)} of lease ${leaseName}, which is at ${current ? shownEpoch(current.epoch) : 'none'}`;
+}
+
+/** A node whose epoch is closed renews nothing under it, and what a person attests closes it. */
+function renewedClosed(before: CellView, after: CellView, change: CommittedChange): readonly string[] {
+  const { key } = change;
+  if (key.startsWith('/e/')) {
+    const record = change.after as NodeEpoch | undefined;
+    return record?.attestation !== undefined && record.state !== 'Closed'
+      ? [`${key} is attested to have stopped and is still Open`]
+      : [];
+  }
+  if (!key.startsWith('/l/node-')) return [];
+  const node = key.slice('/l/node-'.length);
+  const [was, is] = [change.before as LeaseRecord | undefined, change.after as LeaseRecord | undefined];
+  const isRenewal = was !== undefined && is !== undefined && sameEpoch(was.epoch, is.epoch);
+  const isClosed = [before, after].every((cell) => cell.nodeEpoch(node)?.state === 'Closed');
+  return isRenewal && isClosed ? [`${key} was renewed under ${shownEpoch(is.epoch)}, which is closed`] : [];
 }

@@ -26,7 +26,7 @@ export const fence: Scenario = {
     ],
   }),
   begin: (world) => {
-    startSmallCell(world, {
+    const { servers } = startSmallCell(world, {
       nodes: [node('n1', '2'), node('n2', '2', { zone: 'b' }), node('n3', '2')],
       wishes: [
         ...basics('risk'),
@@ -37,6 +37,14 @@ export const fence: Scenario = {
       isCareless: true,
     });
     startRepairer(world);
+    // One that lives on, cut off from every server for longer than the window: it comes back under an epoch that is over.
+    const alone = `agent-n${1 + ((world.options.seed + 1) % 3)}`;
+    world.wire.after(80_000, () => {
+      for (const server of servers) world.network.cut.add([alone, server.name].toSorted().join(' '));
+    });
+    world.wire.after(230_000, () => {
+      for (const server of servers) world.network.cut.delete([alone, server.name].toSorted().join(' '));
+    });
     return () => {
       const live = liveReplicasOf(world, 'once');
       return unlessSo([

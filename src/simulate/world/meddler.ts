@@ -173,15 +173,19 @@ export class Meddler {
         return;
       }
       case 3:
-      case 4:
+      case 4: {
+        const lost = at('Bound', 'Starting', 'Ready', 'Serving');
         await this.#move(
           authority,
           random.chance(0.8) ? actorOf('repair-controller') : anyActor(),
-          at('Bound', 'Starting', 'Ready', 'Serving'),
+          lost,
           'Unknown',
           id,
         );
+        // Replaced at once, before its agent has said that it is still there.
+        if (random.chance(0.6)) await this.#incarnate(life, authority, reach, lost, `${id}/next`);
         return;
+      }
       case 5:
         await this.#move(
           authority,
@@ -218,7 +222,7 @@ export class Meddler {
         return;
       case 10:
         await authority.forget({
-          actor: anyActor(),
+          actor: this.#pretend(life, reach, 'workload-controller') ?? anyActor(),
           replica: refOf(at('Failed', 'Succeeded', 'Released')),
           dropSlot: random.chance(0.5),
           operation: id,
@@ -263,15 +267,24 @@ export class Meddler {
           await authority.grant({ actor, tenant: random.pick(['alpha', 'beta']), operation: id });
         return;
       }
-      default:
+      default: {
+        const gang = reach.objects.get<Gang>('Gang', 'beta', 'crew');
+        const state = gang?.status?.state ?? 'Waiting';
+        const next = {
+          Waiting: 'Reserving',
+          Reserving: 'Released',
+          Released: 'Waiting',
+          Committed: 'Released',
+        } as const;
         await authority.moveGang({
-          actor: anyActor(),
-          tenant: 'beta',
-          gang: 'crew',
-          uid: reach.objects.get('Gang', 'beta', 'crew')?.metadata.uid ?? '',
-          to: random.pick(['Waiting', 'Reserving', 'Committed', 'Released'] as const),
+          actor: this.#pretend(life, reach, 'scheduler') ?? anyActor(),
+          ...{ tenant: 'beta', gang: 'crew', uid: gang?.metadata.uid ?? '' },
+          to: random.chance(0.7)
+            ? next[state]
+            : random.pick(['Waiting', 'Reserving', 'Committed', 'Released'] as const),
           operation: id,
         });
+      }
     }
   }
 

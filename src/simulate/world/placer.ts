@@ -230,14 +230,19 @@ export class ScriptedPlacer {
     const fits = isCareless
       ? snapshot.nodes
       : snapshot.nodes.filter(({ node, account }) => looksGood(node, account, revision));
-    if (fits.length > 0 && !random.chance(0.1)) return { node: random.pick(fits).node };
+    if (fits.length > 0 && !random.chance(0.15)) return { node: random.pick(fits).node };
     if (snapshot.nodes.length === 0 || this.world.faults.isStopped) return {};
     const { node } = random.pick(snapshot.nodes);
+    const isUrgent = revision?.spec.priorityClassName === 'critical';
     const victims = snapshot.placed
       .filter(({ status }) => status?.binding?.node === node.metadata.name)
-      // Whoever it may be: that they rank lower is for the authority to see to.
-      .filter(() => random.chance(0.4))
-      .slice(0, 3)
+      // Usually those that rank lower; that they do is for the authority to see to.
+      .filter(
+        (other) =>
+          (isUrgent && revisionOf(snapshot, other)?.spec.priorityClassName !== 'critical') ||
+          random.chance(0.3),
+      )
+      .slice(0, 1 + random.integer(3))
       .map(refOf);
     return victims.length === 0 ? {} : { node, victims };
   }

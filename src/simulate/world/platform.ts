@@ -56,12 +56,17 @@ export const wishes: readonly BerthObject[] = [
   object('PriorityClass', undefined, 'critical', { value: 100, recoveryPools: true }),
   object('Region', undefined, 'eu', { jurisdiction: 'EU', zones: ['a', 'b'] }),
   object('Region', undefined, 'us', { jurisdiction: 'US', zones: ['a'] }),
-  object('Tenant', undefined, 'alpha', { limit: { cpu: '7', replicas: 9 }, residency: ['EU'] }),
+  object('Tenant', undefined, 'alpha', { limit: { cpu: '10', replicas: 10 }, residency: ['EU'] }),
   object('Tenant', undefined, 'beta', { guaranteed: { cpu: '2' }, limit: { cpu: '9' } }),
   object('Workload', 'alpha', 'api', {
     ...{ type: 'Service', replicas: 3, priorityClassName: 'critical', disruption: { maxUnavailable: 1 } },
     template: { run, labels: { app: 'api' }, resources: { cpu: '1', memory: '1Gi' } },
     placement: { spread: [{ topology: 'Zone', maxSkew: 1 }] },
+  }),
+  // Fits where others make room for it.
+  object('Workload', 'alpha', 'burst', {
+    ...{ type: 'Service', replicas: 1, priorityClassName: 'critical' },
+    template: { run, resources: { cpu: '3', memory: '1Gi' } },
   }),
   object('Workload', 'alpha', 'train', {
     ...{ type: 'Service', replicas: 2 },

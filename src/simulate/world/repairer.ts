@@ -1,7 +1,8 @@
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
-import type { Actor, Authority } from '../../model/ports.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { Actor, Authority, Outcome } from '../../model/ports.js';
 import { nodeLeaseName } from '../../model/records.js';
 import { Leadership } from '../../reconcile/runtime/leadership.js';
 import type { Life, SimProcess } from './sim-process.js';
@@ -87,7 +88,7 @@ async function repair(
     return;
   }
   if (stage !== 'Unknown') return;
-  const release = (proof: Parameters<Authority['release']>[0]['proof']): Promise<unknown> =>
+  const release = (proof: Parameters<Authority['release']>[0]['proof']): Promise<Outcome<unknown>> =>
     authority.release({
       actor,
       replica: ref,
@@ -96,9 +97,17 @@ async function repair(
       operation: `release/${uid}/${life.env.uuid()}`,
     });
   const { random } = life.env;
-  if (lease.ageMs > fenceContract.windowSeconds * 1_000)
-    await release({ kind: 'FenceExpired', leaseRevision: lease.version });
-  else if (world.isIdle.get(node.metadata.name)?.() === true && random.chance(0.05)) {
+  if (lease.ageMs > fenceContract.windowSeconds * 1_000) {
+    const workload = objects.get<Workload>('Workload', tenant, replica.spec.workload);
+    const released = release({ kind: 'FenceExpired', leaseRevision: lease.version });
+    if (workload?.spec.template.execution === 'AtMostOne') await released;
+    else
+      await world.mustReject(
+        'S5',
+        `the release of ${name}, which does not stop by itself, by a fence`,
+        released,
+      );
+  } else if (world.isIdle.get(node.metadata.name)?.() === true && random.chance(0.05)) {
     const operator: Actor = { kind: 'operator', name: 'operator' };
     await authority.attest({
       actor: operator,

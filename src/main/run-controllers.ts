@@ -1,0 +1,71 @@
+import { authorityLease } from '../commit/forwarding-authority.js';
+import type { Env } from '../env/env.js';
+import type { Authority } from '../model/ports.js';
+import { CachedObjects } from '../objects/cached-objects.js';
+import { Controllers } from '../reconcile/controllers.js';
+import { Leadership } from '../reconcile/runtime/leadership.js';
+import type { ControlMetrics } from '../serve/control-metrics.js';
+import type { ControlPlane } from './control-plane.js';
+import { ProblemLog } from './problem-log.js';
+
+export interface RunControllersParts {
+  readonly controlPlane: ControlPlane;
+  readonly authority: Authority;
+  readonly env: Env;
+  /** Names this process and no other. */
+  readonly holder: string;
+  /** Where other servers reach this one, if they can. */
+  readonly address: string | undefined;
+  /** No other process can reach the store. */
+  readonly isAlone: boolean;
+  readonly metrics: ControlMetrics;
+  readonly onProblem: (line: string) => void;
+  readonly onDefect: (error: unknown) => void;
+}
+
+// Nobody waits for the end of a lease where nobody else can take it: seldom renewed, an idle cell stays quiet.
+const leaseSecondsAlone = 60;
+
+/**
+ * Runs all controllers of a server, and holds the lease of the authority when it can, until it is closed: that
+ * finishes what is under way and gives the leases up.
+ */
+export function runControllers(parts: RunControllersParts): { close(): Promise<void> } {
+  const { controlPlane, authority, env, holder, address, isAlone, onProblem, onDefect } = parts;
+  const log = new ProblemLog({ env, onLine: onProblem, onDefect });
+  const stop = new AbortController();
+  const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
+  const controllers = new Controllers({
+    ...{ authority, env, holder, isAlone },
+    objects,
+    report: (problem) => {
+      // While the server stops, what is cut off is no problem of anybody's.
+      if (!stop.signal.aborted) log.report(problem);
+    },
+    ...(address !== undefined && { address }),
+    ...(isAlone && { leaseSeconds: leaseSecondsAlone }),
+  });
+  parts.metrics.watch(() => controllers.counters);
+  const leadership = new Leadership({
+    ...{ authority: controlPlane.authority, objects, env, lease: authorityLease, holder, isAlone },
+    ...(address !== undefined && { address }),
+    ...(isAlone && { durationSeconds: leaseSecondsAlone }),
+  });
+  const running = Promise.all([
+    controllers.run(stop.signal),
+    // Nothing is to be done with it but to hold it: the others send their operations here.
+    leadership.run(({ signal }) => aborted(signal), stop.signal),
+  ]).catch(onDefect);
+  return {
+    close: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
