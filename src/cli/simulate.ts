@@ -1,5 +1,7 @@
-import { createWriteStream } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
+import { msBetween } from '../env/instant.js';
+import { realEnv } from '../env/real.js';
 import type { MutantResult, ScenarioReport, Shrunk } from '../main/simulate.js';
 import { nearest } from '../model/nearest.js';
 import { exitCodes } from './exit-codes.js';
@@ -88,20 +90,22 @@ export const simulateCommand = (): Command =>
         flags.seed === undefined
           ? Array.from({ length: flags.seeds }, (_, index) => flags.from + index)
           : [flags.seed];
-      const trace = flags.trace === undefined ? undefined : createWriteStream(flags.trace);
+      // Kept and written at the end: in a simulated world nothing asynchronous of the real one runs.
+      const trace: string[] = [];
       const reports: ScenarioReport[] = [];
-      const startedAt = performance.now();
+      const { clock } = realEnv();
+      const startedAt = clock.monotonic();
       for await (const report of main.simulate(one === undefined ? main.scenarios : [one], seeds, {
         // One seed cannot show everything.
         mayMiss: flags.seed !== undefined,
-        ...(trace !== undefined && { trace: (line: string) => void trace.write(`${line}\n`) }),
+        ...(flags.trace !== undefined && { trace: (line: string) => void trace.push(line) }),
       })) {
         reports.push(report);
         if (flags.output !== 'json') showReport(report);
       }
-      await new Promise<void>((resolve) => (trace === undefined ? resolve() : trace.end(resolve)));
+      if (flags.trace !== undefined) writeFileSync(flags.trace, `${trace.join('\n')}\n`);
       const failed = reports.filter((report) => report.failed.length > 0 || report.missing.length > 0);
-      const seconds = (performance.now() - startedAt) / 1_000;
+      const seconds = msBetween(startedAt, clock.monotonic()) / 1_000;
       if (flags.output === 'json') print(JSON.stringify({ seconds, reports }, null, 2));
       else {
         const count = reports.reduce((sum, report) => sum + report.seeds, 0);

@@ -47,8 +47,8 @@ export async function runScenario(
       for (const [name, count] of Object.entries(counts(result))) total[name] = (total[name] ?? 0) + count;
     return total;
   };
-  const faults = sums((result) => result.faults as Record<string, number>);
-  const checked = sums((result) => result.checked as Record<string, number>);
+  const faults = sums((result) => result.faults);
+  const checked = sums((result) => result.checked);
   const failed = results.filter(({ violations }) => violations.length > 0);
   const missing =
     options.mayMiss === true || failed.length > 0

@@ -48,7 +48,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
     ...(trace !== undefined && { trace, onCommit: trace }),
   });
   const assertEnd = scenario.begin(world);
-  for (const process of world.processes) process.start();
+  for (const member of world.processes) member.start();
   world.scheduleFaults();
   await world.run(scenario.chaosMs);
   world.checkWhole();

@@ -116,7 +116,10 @@ export class Accounts implements SafetyChecker {
 }
 
 const shown = (amount: Amount): string =>
-  [...eachResource(amount)].map(([name, count]) => `${name} ${count}`).join(', ') || 'nothing';
+  [...eachResource(amount)]
+    .filter(([, count]) => count !== 0)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ') || 'nothing';
 
 function withoutReplicas(amount: Amount = noAmount): Amount {
   const { replicas: _, ...rest } = amount;

@@ -1,7 +1,7 @@
 import { noFaults } from '../world/fault-plan.js';
 import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
-import { Meddler } from '../world/meddler.js';
+import { startMeddler } from '../world/meddler.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 
 const gpuNode = node('node-gpu-7', '8', { labels: { pool: 'gpu' }, devices: { gpu: ['GPU-1'] } });
@@ -48,7 +48,7 @@ export const failureModes: readonly Scenario[] = [
         placers: [{}],
         isCareless: true,
       });
-      new Meddler(world, servers, { everyMs: 300 });
+      startMeddler(world, servers, { everyMs: 300 });
       return () => unlessSo([world.refused > 0, 'nothing forbidden was tried, so nothing was shown']);
     },
     mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L4', 'L9'],

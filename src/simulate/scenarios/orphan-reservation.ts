@@ -13,7 +13,7 @@ const replicas = 2;
 function startRecoverer(world: World, deletes: boolean): { readonly found: Set<string> } {
   const found = new Set<string>();
   const crashed = new Set<string>();
-  world.process('recoverer', async (life) => {
+  world.addProcess('recoverer', async (life) => {
     const { objects, authority } = await world.reach(life);
     const leadership = new Leadership({
       ...{
@@ -54,7 +54,7 @@ function startRecoverer(world: World, deletes: boolean): { readonly found: Set<s
           if (outcome?.kind === 'Committed' && !crashed.has(uid)) {
             crashed.add(uid);
             // Before anything is written down.
-            return life.process.crash();
+            return life.member.crash();
           }
           if (outcome?.kind === 'AlreadyCommitted') found.add(uid);
           if (deletes || (outcome?.kind !== 'Committed' && outcome?.kind !== 'AlreadyCommitted')) continue;

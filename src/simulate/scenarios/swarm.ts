@@ -1,7 +1,7 @@
-import { ScriptedAgent } from '../world/agent.js';
-import { Meddler } from '../world/meddler.js';
+import { startAgent } from '../world/agent.js';
+import { startMeddler } from '../world/meddler.js';
 import { nodeShapes, wishes } from '../world/platform.js';
-import { ScriptedPlacer } from '../world/placer.js';
+import { startPlacer } from '../world/placer.js';
 import { startServer } from '../world/start-server.js';
 import { startUser } from '../world/user.js';
 import type { Scenario } from '../scenario.js';
@@ -16,21 +16,20 @@ export const swarm: Scenario = {
   settleMs: 180_000,
   begin: (world) => {
     const servers = [startServer(world, 'server-0'), startServer(world, 'server-1')];
-    for (const shape of nodeShapes)
-      new ScriptedAgent(world, servers, shape, { isCareless: true, exits: 0.01 });
-    new ScriptedPlacer(world, servers, {
+    for (const shape of nodeShapes) startAgent(world, servers, shape, { isCareless: true, exits: 0.01 });
+    startPlacer(world, servers, {
       name: 'placer-a',
       lease: 'scheduler-a',
       carelessness: 0.3,
       reserves: true,
     });
-    new ScriptedPlacer(world, servers, {
+    startPlacer(world, servers, {
       name: 'placer-b',
       lease: 'scheduler-b',
       carelessness: 0.3,
       reserves: true,
     });
-    new Meddler(world, servers, { everyMs: 400 });
+    startMeddler(world, servers, { everyMs: 400 });
     startUser(world, wishes, true);
     return () => [];
   },

@@ -47,8 +47,8 @@ const renewMs = 5_000;
  * says things twice, late, under epochs that are over, about replicas of others. What it really runs is honest, and
  * is told to the world.
  */
-export class ScriptedAgent {
-  readonly process: SimProcess;
+class ScriptedAgent {
+  readonly member: SimProcess;
   readonly #running = new Map<string, Running>();
   // Until when an acknowledged renewal permits AtMostOne work, on the machine's boot clock; kept by the supervisor.
   #permittedUntilMs = 0;
@@ -61,9 +61,9 @@ export class ScriptedAgent {
     private readonly shape: NodeShape,
     private readonly options: { readonly isCareless: boolean; readonly exits: number },
   ) {
-    this.process = world.process(`agent-${shape.name}`, (life) => this.#main(life));
+    this.member = world.addProcess(`agent-${shape.name}`, (life) => this.#main(life));
     this.#supervise();
-    world.isIdle.set(shape.name, () => this.process.life === undefined && this.#running.size === 0);
+    world.isIdle.set(shape.name, () => this.member.life === undefined && this.#running.size === 0);
   }
 
   async #main(life: Life): Promise<void> {
@@ -291,3 +291,7 @@ export class ScriptedAgent {
     this.world.wire.after(500, look);
   }
 }
+
+/** Adds it to the world; it starts with all others. */
+export const startAgent = (...parts: ConstructorParameters<typeof ScriptedAgent>): SimProcess =>
+  new ScriptedAgent(...parts).member;

@@ -7,7 +7,7 @@ import type { World } from './world.js';
 
 /** Stands in for the drain controller: evicts whatever is on nodes that drain. */
 export function startDrainer(world: World): SimProcess {
-  return world.process('drainer', async (life) => {
+  return world.addProcess('drainer', async (life) => {
     const { objects, authority } = await world.reach(life);
     const leadership = new Leadership({
       ...{

@@ -33,8 +33,8 @@ const pretended = ['scheduler', 'workload-controller', 'collector', 'grant-contr
  * order, under epochs that are over, on replicas that have gone on, on nodes that are not theirs. The one thing it
  * never lies about is time: that a fence has expired it says only when it has.
  */
-export class Meddler {
-  readonly process: SimProcess;
+class Meddler {
+  readonly member: SimProcess;
   readonly #seenLeases = new Map<string, { readonly version: number; readonly sinceMs: number }>();
 
   constructor(
@@ -42,7 +42,7 @@ export class Meddler {
     private readonly servers: readonly SimProcess[],
     private readonly pace: { readonly everyMs: number },
   ) {
-    this.process = world.process('meddler', (life) => this.#main(life));
+    this.member = world.addProcess('meddler', (life) => this.#main(life));
   }
 
   async #main(life: Life): Promise<void> {
@@ -645,3 +645,7 @@ const refOf = ({ metadata }: Replica): ReplicaRef => ({
   name: metadata.name,
   uid: metadata.uid,
 });
+
+/** Adds it to the world; it starts with all others. */
+export const startMeddler = (...parts: ConstructorParameters<typeof Meddler>): SimProcess =>
+  new Meddler(...parts).member;

@@ -15,7 +15,7 @@ export class Network {
   /** Calls `serve` in the other process, unless either is gone by then. Undefined: no answer came in time. */
   async call<T>(from: Life, to: SimProcess, serve: (there: Life) => Promise<T>): Promise<T | undefined> {
     const { env } = from;
-    const pair = [from.process.name, to.name].toSorted().join(' ');
+    const pair = [from.member.name, to.name].toSorted().join(' ');
     const delayed = (): Promise<void> => env.sleep(1 + env.random.integer(latencyMsMax));
     await delayed();
     const there = to.life;

@@ -39,8 +39,8 @@ const lookMs = 500;
 const backoffMsMax = 4_000;
 
 /** Stands in for the scheduler: proposes from old snapshots, sometimes without looking, and never believes a timeout. */
-export class ScriptedPlacer {
-  readonly process: SimProcess;
+class ScriptedPlacer {
+  readonly member: SimProcess;
   // Proposals without an answer: sent again under the same operation before anything new is tried.
   readonly #unanswered = new Map<string, Proposal>();
   readonly #retryAtMs = new Map<string, { readonly atMs: number; readonly failures: number }>();
@@ -54,7 +54,7 @@ export class ScriptedPlacer {
     private readonly servers: readonly SimProcess[],
     private readonly options: PlacerOptions,
   ) {
-    this.process = world.process(options.name, (life) => this.#main(life));
+    this.member = world.addProcess(options.name, (life) => this.#main(life));
   }
 
   async #main(life: Life): Promise<void> {
@@ -86,7 +86,7 @@ export class ScriptedPlacer {
         name: this.options.name,
         lease: { name: this.options.lease, epoch: term.epoch },
       };
-      while (!term.signal.aborted) await this.#cycle(life, authority, actor, term.giveUp);
+      while (!term.signal.aborted) await this.#cycle(life, authority, actor, (why) => term.giveUp(why));
     }, new AbortController().signal);
   }
 
@@ -347,3 +347,7 @@ const refOf = ({ metadata }: Replica): ReplicaRef => ({
   name: metadata.name,
   uid: metadata.uid,
 });
+
+/** Adds it to the world; it starts with all others. */
+export const startPlacer = (...parts: ConstructorParameters<typeof ScriptedPlacer>): SimProcess =>
+  new ScriptedPlacer(...parts).member;

@@ -53,7 +53,7 @@ export class ProcessStore implements Store {
 
   async transact(transaction: Transaction): Promise<TransactOutcome> {
     checkTransaction(transaction);
-    const by = this.life.process.name;
+    const by = this.life.member.name;
     this.shared.onAttempt();
     if (this.#strikes('store.unavailable')) throw unavailable();
     if (this.#strikes('store.crashBefore')) return this.#crash();
@@ -98,7 +98,7 @@ export class ProcessStore implements Store {
   }
 
   #crash(): Promise<never> {
-    this.life.process.crash();
+    this.life.member.crash();
     return new Promise(() => undefined);
   }
 

@@ -17,7 +17,7 @@ const leaseMs = 40_000;
  * new leader counts again. Now and then it tries without proof, which nobody must believe.
  */
 export function startRepairer(world: World): SimProcess {
-  return world.process('repairer', async (life) => {
+  return world.addProcess('repairer', async (life) => {
     const reach = await world.reach(life);
     const { objects, authority } = reach;
     const leadership = new Leadership({

@@ -50,7 +50,7 @@ export async function reachStore(life: Life, store: Store, checks: Checks): Prom
     // What its writes are decided on may be old: they are guarded, and being old is part of the world.
     freshness: ownStore,
   });
-  const objects = new CachedObjects({ objects: objectStore, cache, manager: life.process.name });
+  const objects = new CachedObjects({ objects: objectStore, cache, manager: life.member.name });
   return {
     ...{ life, cache, objects },
     collector: new Collector({ objects: objectStore, cache, env, kinds, tenantKind }),

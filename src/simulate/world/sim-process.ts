@@ -8,7 +8,7 @@ export class Life {
   #isOver = false;
 
   constructor(
-    readonly process: SimProcess,
+    readonly member: SimProcess,
     readonly machine: VirtualMachine,
   ) {
     const { env } = machine;
@@ -40,7 +40,7 @@ export class Life {
           if (!this.#isOver) resolve(value);
         },
         (error: unknown) => {
-          if (!this.#isOver) reject(error as Error);
+          if (!this.#isOver) reject(error);
         },
       );
     });

@@ -1,6 +1,6 @@
 import type { BerthObject } from '../../model/object.js';
-import { type NodeShape, ScriptedAgent } from './agent.js';
-import { type PlacerOptions, ScriptedPlacer } from './placer.js';
+import { type NodeShape, startAgent } from './agent.js';
+import { type PlacerOptions, startPlacer } from './placer.js';
 import type { SimProcess } from './sim-process.js';
 import { startServer } from './start-server.js';
 import { startUser } from './user.js';
@@ -24,9 +24,9 @@ export function startSmallCell(
 ): SmallCell {
   const servers = [startServer(world, 'server-0'), startServer(world, 'server-1')];
   const agent = { isCareless: shape.isCareless ?? false, exits: shape.exits ?? 0 };
-  for (const node of shape.nodes) new ScriptedAgent(world, servers, node, agent);
+  for (const one of shape.nodes) startAgent(world, servers, one, agent);
   for (const [index, placer] of shape.placers.entries())
-    new ScriptedPlacer(world, servers, {
+    startPlacer(world, servers, {
       ...{ name: `placer-${index}`, lease: `scheduler-${index}`, carelessness: 0, reserves: false },
       ...placer,
     });

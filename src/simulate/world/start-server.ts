@@ -5,7 +5,7 @@ import type { World } from './world.js';
 
 /** A server: objects, authority and all controllers over the store of the world. */
 export function startServer(world: World, name: string): SimProcess {
-  return world.process(name, async (life) => {
+  return world.addProcess(name, async (life) => {
     const reach = await world.reach(life);
     void world.witness.follow(reach);
     const controllers = new Controllers({

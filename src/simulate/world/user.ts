@@ -12,7 +12,7 @@ import type { World } from './world.js';
  */
 export function startUser(world: World, wanted: readonly BerthObject[], isRestless: boolean): SimProcess {
   let hasWished = false;
-  return world.process('user', async (life) => {
+  return world.addProcess('user', async (life) => {
     const { objects } = await world.reach(life);
     await makeWishes(life, objects, hasWished ? [] : wanted);
     hasWished = true;

@@ -25,7 +25,7 @@ export class Witness {
   async follow({ cache, life }: Reach): Promise<void> {
     const kind = kindNamed('Replica');
     if (kind === undefined) throw new Error('there is no kind Replica');
-    const watcher = this.#truth.watcher(`a watcher at ${life.process.name}`);
+    const watcher = this.#truth.watcher(`a watcher at ${life.member.name}`);
     const tell = (violations: readonly Violation[]): void => violations.forEach(this.onViolation);
     while (!life.isOver) {
       const after = cache.version;

@@ -102,16 +102,16 @@ export class World {
   }
 
   /** A process; it is not started yet. Clocks of processes run at slightly different rates. */
-  process(name: string, main: (life: Life) => Promise<void>): SimProcess {
+  addProcess(name: string, main: (life: Life) => Promise<void>): SimProcess {
     const rate = 1 + (this.time.random.stream(`drift ${name}`).float() - 0.5) * 0.002;
-    const process = new SimProcess(this.time, name, main, (error) => this.fail(error), { rate });
-    this.processes.push(process);
-    return process;
+    const member = new SimProcess(this.time, name, main, (error) => this.fail(error), { rate });
+    this.processes.push(member);
+    return member;
   }
 
   /** What a life of a process needs to reach the store itself. */
   async reach(life: Life): Promise<Reach> {
-    const isCut = (): boolean => this.#cutFromStore.has(life.process.name);
+    const isCut = (): boolean => this.#cutFromStore.has(life.member.name);
     const shared = {
       store: this.#store,
       transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
@@ -122,7 +122,7 @@ export class World {
       new ProcessStore(shared, life, this.faults, this.wire, isCut),
       this.checks,
     );
-    this.reaches.set(life.process, reach);
+    this.reaches.set(life.member, reach);
     return reach;
   }
 
@@ -178,7 +178,7 @@ export class World {
     this.faults.stop();
     this.network.cut.clear();
     this.#cutFromStore.clear();
-    for (const process of this.processes) process.start();
+    for (const member of this.processes) member.start();
   }
 
   /** Lets time pass, until it is over or something is broken. */
@@ -188,9 +188,9 @@ export class World {
     while (this.time.nowMs < untilMs && !this.isBroken) {
       await this.time.run(Math.min(untilMs, this.time.nowMs + stepMs));
       // A crash by a fault of a call is mended by itself, as a supervisor of the machine would.
-      for (const process of this.processes)
-        if (process.life === undefined && !this.#isHeldDown.has(process))
-          this.#restartLater(process, 200 + this.time.random.integer(3_000));
+      for (const member of this.processes)
+        if (member.life === undefined && !this.#isHeldDown.has(member))
+          this.#restartLater(member, 200 + this.time.random.integer(3_000));
     }
   }
 
@@ -208,45 +208,45 @@ export class World {
 
   readonly #isHeldDown = new Set<SimProcess>();
 
-  #restartLater(process: SimProcess, ms: number): void {
-    this.#isHeldDown.add(process);
+  #restartLater(member: SimProcess, ms: number): void {
+    this.#isHeldDown.add(member);
     this.wire.after(ms, () => {
-      this.#isHeldDown.delete(process);
-      process.start();
+      this.#isHeldDown.delete(member);
+      member.start();
     });
   }
 
   #strike({ kind, forMs, target, other }: FaultEvent): void {
-    const process = this.processes[target % this.processes.length];
+    const member = this.processes[target % this.processes.length];
     const second = this.processes[other % this.processes.length];
-    if (process === undefined || second === undefined) return;
+    if (member === undefined || second === undefined) return;
     this.faults.count(kind);
     switch (kind) {
       case 'crash':
-        process.crash();
-        this.#restartLater(process, forMs);
+        member.crash();
+        this.#restartLater(member, forMs);
         return;
       case 'pause':
-        process.life?.machine.suspend(forMs);
+        member.life?.machine.suspend(forMs);
         return;
       case 'partition': {
-        const pair = [process.name, second.name].toSorted().join(' ');
+        const pair = [member.name, second.name].toSorted().join(' ');
         this.network.cut.add(pair);
         this.wire.after(forMs, () => this.network.cut.delete(pair));
         return;
       }
       case 'storeCut':
-        this.#cutFromStore.add(process.name);
-        this.wire.after(forMs, () => this.#cutFromStore.delete(process.name));
+        this.#cutFromStore.add(member.name);
+        this.wire.after(forMs, () => this.#cutFromStore.delete(member.name));
         return;
       case 'drift':
         // A machine that stands still and one whose clock runs slowly look the same to others.
-        process.life?.machine.suspend(Math.min(forMs, 1_500));
+        member.life?.machine.suspend(Math.min(forMs, 1_500));
     }
   }
 
-  #liveReach(process: SimProcess): Reach | undefined {
-    const reach = this.reaches.get(process);
+  #liveReach(member: SimProcess): Reach | undefined {
+    const reach = this.reaches.get(member);
     return reach === undefined || reach.life.isOver ? undefined : reach;
   }
 

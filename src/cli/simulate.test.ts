@@ -1,0 +1,57 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fixturePath, type Ran, run } from '../../testing/run-process.js';
+
+const simulate = (...words: string[]): Promise<Ran> =>
+  run(process.execPath, [fixturePath(import.meta.url, 'berth.js'), 'simulate', ...words]);
+
+describe('berth simulate', () => {
+  it('lists its scenarios, and suggests the nearest to a name that is none of them', async () => {
+    expect((await simulate('--list')).stdout).toContain('002-drain-race');
+    const ran = await simulate('--scenario', '002-drian-race');
+    expect(ran).toMatchObject({ status: 64, stdout: '' });
+    expect(ran.stderr).toContain('did you mean 002-drain-race?');
+  });
+
+  it('tells per scenario what was run, what went wrong and what was checked', async () => {
+    const ran = await simulate('--scenario', '004-matrix-1', '--seeds', '3', '-o', 'json');
+    expect(ran.status).toBe(0);
+    const { reports } = JSON.parse(ran.stdout) as {
+      reports: {
+        seeds: number;
+        transactions: number;
+        checked: Record<string, number>;
+        faults: Record<string, number>;
+      }[];
+    };
+    expect(reports).toMatchObject([{ scenario: '004-matrix-1', seeds: 3, failed: [], missing: [] }]);
+    expect(reports[0]?.transactions).toBeGreaterThan(100);
+    expect(reports[0]?.checked['S5']).toBeGreaterThan(0);
+    expect(reports[0]?.faults['network.replyLost']).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('writes the same trace for the same seed', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'berth-trace-'));
+    const traces = await Promise.all(
+      ['a', 'b'].map(async (name) => {
+        await simulate('--scenario', '004-matrix-1', '--seed', '5', '--trace', join(dir, name));
+        return readFileSync(join(dir, name));
+      }),
+    );
+    expect(traces[0]?.length).toBeGreaterThan(10_000);
+    expect(traces[0]?.equals(traces[1] as Buffer)).toBe(true);
+    rmSync(dir, { recursive: true });
+  }, 60_000);
+
+  it('puts one defect in and says who noticed', async () => {
+    const ran = await simulate('--mutants', '--only', 'bind.quota', '--seeds', '6');
+    expect(ran).toMatchObject({ status: 0 });
+    expect(ran.stdout).toMatch(/^bind\.quota +S3 after \d+ seeds/);
+  }, 60_000);
+
+  it('says how --trace and --shrink are used', async () => {
+    expect(await simulate('--shrink')).toMatchObject({ status: 64 });
+  });
+});
