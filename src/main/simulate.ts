@@ -3,6 +3,7 @@ import { runScenario, type ScenarioReport } from '../simulate/run-scenario.js';
 import type { Scenario } from '../simulate/scenario.js';
 import { fence } from '../simulate/scenarios/fence.js';
 import { scenarios } from '../simulate/scenarios/all.js';
+import { preemption } from '../simulate/scenarios/preemption.js';
 import { swarm } from '../simulate/scenarios/swarm.js';
 import { shrink, type Shrunk } from '../simulate/shrink.js';
 
@@ -35,7 +36,7 @@ export const shrinkSeed = (
 
 /** Each check of the authority switched off in turn, in the worlds where something is tried against all of them. */
 export const mutants = (seedsMax: number, only: readonly string[]): AsyncGenerator<MutantResult> =>
-  runMutants([swarm, fence], {
+  runMutants([swarm, fence, preemption], {
     seedsMax,
     ...(only.length > 0 && { only: mutantNames.filter((name) => only.includes(name)) }),
   });

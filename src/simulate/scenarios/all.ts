@@ -4,6 +4,7 @@ import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
 import { matrix } from './matrix.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
+import { preemption } from './preemption.js';
 import { swarm } from './swarm.js';
 
 /** Every scenario of `berth simulate`, in the order they are run. */
@@ -12,6 +13,7 @@ export const scenarios: readonly Scenario[] = [
   ...failureModes,
   drainRace,
   ...matrix,
+  preemption,
   fence,
   swarm,
 ];

@@ -21,7 +21,6 @@ export const fence: Scenario = {
         target: 2 + (seed % 3),
         other: 0,
       },
-      { kind: 'partition', atMs: 90_000, forMs: 60_000, target: 2 + ((seed + 1) % 3), other: seed % 2 },
       { kind: 'crash', atMs: 215_000, forMs: 30_000, target: 2 + ((seed + 2) % 3), other: 0 },
     ],
   }),
@@ -31,6 +30,7 @@ export const fence: Scenario = {
       wishes: [
         ...basics('risk'),
         service('risk', 'once', 2, { cpu: '1' }, {}, { execution: 'AtMostOne' }),
+        service('risk', 'anew', 2, { cpu: '500m' }),
         service('risk', 'again', 2, { cpu: '1' }, { onNodeLost: { action: 'Wait' } }),
       ],
       placers: [{ carelessness: 0.1 }],
@@ -40,6 +40,7 @@ export const fence: Scenario = {
     // One that lives on, cut off from every server for longer than the window: it comes back under an epoch that is over.
     const alone = `agent-n${1 + ((world.options.seed + 1) % 3)}`;
     world.wire.after(80_000, () => {
+      world.faults.count('partition');
       for (const server of servers) world.network.cut.add([alone, server.name].toSorted().join(' '));
     });
     world.wire.after(230_000, () => {

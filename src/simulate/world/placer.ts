@@ -234,6 +234,7 @@ class ScriptedPlacer {
     if (snapshot.nodes.length === 0 || this.world.faults.isStopped) return {};
     const { node } = random.pick(snapshot.nodes);
     const isUrgent = revision?.spec.priorityClassName === 'critical';
+    if (!isUrgent && !random.chance(0.3)) return {};
     const victims = snapshot.placed
       .filter(({ status }) => status?.binding?.node === node.metadata.name)
       // Usually those that rank lower; that they do is for the authority to see to.

@@ -3,7 +3,7 @@ import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { Actor, Authority, Outcome } from '../../model/ports.js';
-import { nodeLeaseName } from '../../model/records.js';
+import { leaseKey, type LeaseRecord, nodeLeaseName, slotKey, type SlotRecord } from '../../model/records.js';
 import { Leadership } from '../../reconcile/runtime/leadership.js';
 import type { Life, SimProcess } from './sim-process.js';
 import type { Reach } from './server.js';
@@ -60,11 +60,12 @@ export function startRepairer(world: World): SimProcess {
 async function repair(
   life: Life,
   world: World,
-  { objects, authority }: Reach,
+  reach: Reach,
   actor: Actor,
   replica: Replica,
   lease: { readonly version: number; readonly ageMs: number },
 ): Promise<void> {
+  const { objects, authority } = reach;
   const { namespace: tenant = '', name, uid } = replica.metadata;
   const { stage, binding } = replica.status ?? {};
   const ref = { tenant, name, uid };
@@ -88,6 +89,7 @@ async function repair(
     return;
   }
   if (stage !== 'Unknown') return;
+  await replace(world, reach, replica).catch(() => undefined);
   const release = (proof: Parameters<Authority['release']>[0]['proof']): Promise<Outcome<unknown>> =>
     authority.release({
       actor,
@@ -122,4 +124,30 @@ async function repair(
     await release(
       random.chance(0.5) ? { kind: 'Attested' } : { kind: 'FenceExpired', leaseRevision: lease.version - 1 },
     );
+}
+
+/** Has the next incarnation made, as the workload controller will on repair's word: whether it may is not asked here. */
+async function replace(world: World, { objects, authority, cache }: Reach, replica: Replica): Promise<void> {
+  const { namespace: tenant = '' } = replica.metadata;
+  const { workload: name, slot, revision } = replica.spec;
+  const workload = objects.get<Workload>('Workload', tenant, name);
+  const lease = cache.record(leaseKey('workload-controller'))?.value as LeaseRecord | undefined;
+  const record = cache.record(slotKey(tenant, name, slot))?.value as SlotRecord | undefined;
+  if (
+    workload === undefined ||
+    lease === undefined ||
+    record?.replicaUid !== replica.metadata.uid ||
+    world.faults.isStopped
+  )
+    return;
+  const incarnation = record.incarnation + 1;
+  await authority.incarnate({
+    actor: {
+      kind: 'workload-controller',
+      name: 'repairer',
+      lease: { name: 'workload-controller', epoch: lease.epoch },
+    },
+    ...{ tenant, workload: name, workloadUid: workload.metadata.uid, slot, incarnation, revision },
+    ...{ stage: 'Queued', reason: 'Lost', operation: `replace/${replica.metadata.uid}` },
+  });
 }

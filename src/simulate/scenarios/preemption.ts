@@ -1,0 +1,35 @@
+import type { Scenario } from '../scenario.js';
+import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
+import { startMeddler } from '../world/meddler.js';
+import { basics, node, service, startSmallCell, wish } from '../world/small-cell.js';
+
+/** Full nodes and urgent work: room is made by those that rank lower, and goes to whom it was made for. */
+export const preemption: Scenario = {
+  name: 'preemption',
+  about: 'urgent work on full nodes: what its victims free goes to it, step by step, and to nobody else',
+  chaosMs: 50_000,
+  settleMs: 150_000,
+  begin: (world) => {
+    const { servers } = startSmallCell(world, {
+      nodes: [node('n1', '3', { devices: { gpu: ['GPU-1', 'GPU-2'] } }), node('n2', '2', { zone: 'b' })],
+      wishes: [
+        ...basics('risk', { guaranteed: { cpu: '1' } }),
+        wish('PriorityClass', undefined, 'critical', { value: 100 }),
+        wish('Tenant', undefined, 'lab', {}),
+        service('lab', 'fill', 4, { cpu: '1' }, { disruption: { maxUnavailable: 3 } }),
+        service('lab', 'train', 1, { cpu: '1', devices: { gpu: 2 } }, { disruption: { maxUnavailable: 3 } }),
+        service('risk', 'urgent', 2, { cpu: '1' }, { priorityClassName: 'critical' }),
+        service('risk', 'score', 1, { cpu: '1', devices: { gpu: 1 } }, { priorityClassName: 'critical' }),
+      ],
+      placers: [{ carelessness: 0.1, reserves: true }],
+      exits: 0.02,
+    });
+    startMeddler(world, servers, { everyMs: 900 });
+    return () => {
+      const live = liveReplicasOf(world, 'urgent');
+      return unlessSo([live.length === 2, `wanted 2 urgent replicas; there are ${shownReplicas(live)}`]);
+    };
+  },
+  mustCheck: ['S1', 'S2', 'S3', 'S5', 'S6', 'S7', 'S9', 'S12', 'L4', 'L7'],
+  mustOccur: ['crash', 'network.replyLost'],
+};
