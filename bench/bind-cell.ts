@@ -11,7 +11,11 @@ export interface CellShape {
   readonly nodes: number;
   readonly tenants: number;
   readonly replicas: number;
+  /** How many replicas fit on a node: as many as are asked for, unless given. */
+  readonly replicasPerNode?: number;
 }
+
+const replicaCpuMilli = 100;
 
 const object = (
   kind: string,
@@ -58,7 +62,7 @@ export async function openBindCell(
   };
   const template = {
     run: { process: { command: ['work'] } },
-    resources: { cpu: '100m', memory: '64Mi' },
+    resources: { cpu: `${replicaCpuMilli}m`, memory: '64Mi' },
     execution: 'AtLeastOne',
   };
   const tenants = Array.from({ length: shape.tenants }, (_, index) => `tenant-${index}`);
@@ -96,7 +100,7 @@ export async function openBindCell(
     await lead('grant-controller'),
   ];
   for (const tenant of tenants) done(await authority.grant({ actor: granter, tenant, operation: 'grant' }));
-  const offers = { cpu: '1000', memory: '4Ti' };
+  const offers = { cpu: `${(shape.replicasPerNode ?? shape.replicas) * replicaCpuMilli}m`, memory: '64Ti' };
   const epochs = new Map<string, Epoch>();
   await inGroups(shape.nodes, async (index) => {
     const node = `node-${index}`;

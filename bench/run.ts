@@ -1,5 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { apiBench } from './api.js';
+import { bindBench } from './bind.js';
 import { etcdBench } from './etcd.js';
 import { lmdbBench } from './lmdb.js';
 import { type Bench, type Figure, isMissed, shownFigure } from './measure.js';
@@ -8,7 +9,15 @@ import { profiled } from './profile.js';
 import { simulateBench } from './simulate.js';
 import { watchBench } from './watch.js';
 
-const benches: readonly Bench[] = [apiBench, lmdbBench, etcdBench, watchBench, openBench, simulateBench];
+const benches: readonly Bench[] = [
+  apiBench,
+  lmdbBench,
+  etcdBench,
+  watchBench,
+  openBench,
+  bindBench,
+  simulateBench,
+];
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !benches.some((bench) => bench.name === name));

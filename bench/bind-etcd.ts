@@ -1,0 +1,86 @@
+import { realEnv } from '../src/env/real.js';
+import { EtcdStore } from '../src/store/etcd.js';
+import { EtcdEndpoints } from '../src/store/etcd-endpoints.js';
+import { txnMethod } from '../src/store/etcd-protocol.js';
+import { startEtcd } from '../testing/etcd-server.js';
+import { openBindCell } from './bind-cell.js';
+import { bindAll, type BindLoad, WriteRecorder } from './bind-load.js';
+import { type Figure, load } from './measure.js';
+
+const putsPerTransaction = 100;
+const callers = 8;
+const bareMs = 2_000;
+const bindsPerRound = 4_000;
+const rounds = 3;
+
+const middle = (list: readonly number[]): number =>
+  list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] as number;
+
+/** Binds on one etcd member beside what that member takes in bare puts of the same size. */
+export async function bindOnEtcd(
+  print: (figure: Figure) => void,
+  shape: { readonly nodes: number; readonly tenants: number },
+): Promise<void> {
+  const cluster = await startEtcd();
+  const env = realEnv();
+  const store = new EtcdStore({ endpoints: cluster.urls, env });
+  const recorder = new WriteRecorder();
+  const cell = await openBindCell(
+    recorder.over(store),
+    env,
+    { ...shape, replicas: rounds * bindsPerRound },
+    { mayChain: false },
+  );
+  const endpoints = new EtcdEndpoints(cluster.urls, env, undefined);
+  const member = await endpoints.connected(5_000);
+  const barePuts = async (value: Uint8Array): Promise<number> => {
+    const { perSecond } = await load(callers, bareMs, (caller, round) =>
+      endpoints.call(
+        member,
+        txnMethod,
+        {
+          compare: [],
+          success: Array.from({ length: putsPerTransaction }, (_, index) => ({
+            request_put: { key: Buffer.from(`/bare/${caller}/${round % 100}/${index}`), value },
+          })),
+          failure: [],
+        },
+        10_000,
+      ),
+    );
+    return perSecond * putsPerTransaction;
+  };
+  const runs: BindLoad[] = [];
+  const bare: number[] = [];
+  let puts = 0;
+  let transactions = 0;
+  for (let round = 0; round < rounds; round++) {
+    recorder.start();
+    runs.push(await bindAll(cell, cell.proposals.slice(round * bindsPerRound, (round + 1) * bindsPerRound)));
+    const written = recorder.stop();
+    puts += written.puts;
+    transactions += written.transactions;
+    bare.push(await barePuts(Buffer.alloc(Math.round(written.bytes / written.puts), 'v')));
+  }
+  const binds = rounds * bindsPerRound;
+  const putsPerBind = puts / binds;
+  print({ name: 'etcd, one member: bare puts of the same size', value: middle(bare), unit: '/s' });
+  print({ name: 'etcd: puts a bind', value: putsPerBind, unit: '' });
+  print({ name: 'etcd: binds a transaction', value: binds / transactions, unit: '' });
+  print({
+    name: 'etcd: binds',
+    value: middle(runs.map(({ perSecond }) => perSecond)),
+    unit: '/s',
+    limit: { value: middle(bare) / putsPerBind, what: 'bare puts ÷ puts a bind' },
+    target: { shareOfLimit: 0.5 },
+  });
+  print({
+    name: 'etcd: processor time a bind, without etcd’s own',
+    value: middle(runs.map(({ cpuMicrosPerBind }) => cpuMicrosPerBind)),
+    unit: 'µs',
+  });
+  await cell.cache.close();
+  await store.close();
+  endpoints.close();
+  await cluster.stop();
+}

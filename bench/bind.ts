@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { realEnv } from '../src/env/real.js';
+import type { Proposal } from '../src/model/ports.js';
+import { LmdbStore } from '../src/store/lmdb.js';
+import { openLmdb } from '../src/store/lmdb-environment.js';
+import { scratchDirectory } from '../testing/scratch.js';
+import { openBindCell } from './bind-cell.js';
+import {
+  type BindCell,
+  bindAll,
+  type BindLoad,
+  rawSeconds,
+  WriteRecorder,
+  type Written,
+} from './bind-load.js';
+import { bindConflicts } from './bind-conflicts.js';
+import { bindOnEtcd } from './bind-etcd.js';
+import { type Bench, type Figure } from './measure.js';
+
+const nodes = 5_000;
+const tenants = 20;
+const bindsPerRound = 10_000;
+const rounds = 3;
+const chargedBefore = 100_000;
+
+interface Measured extends BindLoad {
+  readonly written: Written;
+}
+
+/** A cell on lmdb whose replicas are bound some at a time. */
+async function openLmdbCell(dir: string, shape: { readonly tenants: number; readonly replicas: number }) {
+  const recorder = new WriteRecorder();
+  const store = await LmdbStore.open({ dir, env: realEnv(), onBatch: recorder.onBatch });
+  const cell: BindCell = await openBindCell(recorder.over(store), realEnv(), { ...shape, nodes });
+  let next = 0;
+  const take = (count: number): Proposal[] => cell.proposals.slice(next, (next += count));
+  return {
+    fill: (count: number) => bindAll(cell, take(count)),
+    async round(): Promise<Measured> {
+      recorder.start();
+      const load = await bindAll(cell, take(bindsPerRound));
+      return { ...load, written: recorder.stop() };
+    },
+    async close(): Promise<void> {
+      await cell.cache.close();
+      await store.close();
+    },
+  };
+}
+
+const median = <T>(list: readonly T[], by: (one: T) => number): T =>
+  list.toSorted((a, b) => by(a) - by(b))[Math.floor(list.length / 2)] as T;
+const best = (list: readonly BindLoad[]): number => Math.max(...list.map(({ perSecond }) => perSecond));
+const speed = ({ perSecond }: BindLoad): number => perSecond;
+
+async function bindOnLmdb(print: (figure: Figure) => void): Promise<void> {
+  const scratch = scratchDirectory('bench-bind');
+  const open = (name: string, shape: { readonly tenants: number; readonly replicas: number }) =>
+    openLmdbCell(join(scratch.path, name), shape);
+  const measured = rounds * bindsPerRound;
+  const spread = await open('spread', { tenants, replicas: measured });
+  const hot = await open('hot', { tenants: 1, replicas: 10 + measured });
+  const large = await open('large', { tenants: 1, replicas: chargedBefore + measured });
+  await hot.fill(10);
+  await large.fill(chargedBefore);
+  const raw = openLmdb(join(scratch.path, 'raw'), 'flush');
+  const runs = {
+    spread: [] as Measured[],
+    hot: [] as Measured[],
+    large: [] as Measured[],
+    raw: [] as number[],
+  };
+  for (let round = 0; round < rounds; round++) {
+    const one = await spread.round();
+    runs.spread.push(one);
+    runs.raw.push(bindsPerRound / rawSeconds(raw, one.written));
+    runs.hot.push(await hot.round());
+    runs.large.push(await large.round());
+  }
+  const usual = median(runs.spread, speed);
+  const rawUsual = median(runs.raw, (value) => value);
+  const { written } = usual;
+  print({
+    name: `${tenants} tenants: binds, flushed`,
+    value: usual.perSecond,
+    unit: '/s',
+    limit: { value: rawUsual, what: 'raw lmdb, the same puts and flushes' },
+    target: { atLeast: 20_000 },
+  });
+  print({ name: `${tenants} tenants: the best of ${rounds} rounds`, value: best(runs.spread), unit: '/s' });
+  print({ name: 'processor time a bind', value: usual.cpuMicrosPerBind, unit: 'µs' });
+  print({ name: 'puts a bind', value: written.puts / bindsPerRound, unit: '' });
+  print({ name: 'bytes a bind', value: written.bytes / bindsPerRound, unit: '' });
+  print({ name: 'binds a transaction', value: bindsPerRound / written.transactions, unit: '' });
+  print({ name: 'binds a flush', value: bindsPerRound / written.flushes.length, unit: '' });
+  const hotUsual = median(runs.hot, speed);
+  print({
+    name: 'one hot tenant: binds, flushed',
+    value: hotUsual.perSecond,
+    unit: '/s',
+    limit: { value: usual.perSecond, what: `${tenants} tenants` },
+    target: { shareOfLimit: 0.8 },
+  });
+  print({
+    name: `a tenant with ${chargedBefore} replicas charged: binds`,
+    value: median(runs.large, speed).perSecond,
+    unit: '/s',
+    limit: { value: hotUsual.perSecond, what: 'one with ten' },
+    target: { shareOfLimit: 0.8 },
+  });
+  for (const cell of [spread, hot, large]) await cell.close();
+  await raw.close();
+  scratch.remove();
+}
+
+export const bindBench: Bench = {
+  name: 'bind',
+  title: `the authority alone: binds of generated proposals, ${nodes} nodes, in batches of 1,000`,
+  async run(print) {
+    await bindOnLmdb(print);
+    await bindOnEtcd(print, { nodes, tenants });
+    await bindConflicts(print);
+  },
+};
