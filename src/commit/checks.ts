@@ -101,10 +101,11 @@ export class Checks {
 }
 
 /**
- * Checks behind which another one refuses the same: switched off alone, only the reason given changes, which is for
- * unit tests to see. They are kept because each says clearly what is wrong, and because two are safer than one.
+ * Checks that are not switched off alone, and why. Behind most of them another one refuses the same: only the reason
+ * given would change, which is for unit tests to see. They are kept because each says clearly what is wrong, and
+ * because two are safer than one.
  */
-export const doubledChecks: Readonly<Partial<Record<CheckName, string>>> = {
+export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
   'stage.edge': 'an edge that is not in the graph has no owner (owner.edge)',
   'bind.alreadyBound':
     'what is bound is no longer Queued or Scheduled (bind.stage), and the graph has no such edge',
@@ -112,5 +113,8 @@ export const doubledChecks: Readonly<Partial<Record<CheckName, string>>> = {
   'bind.slot':
     'a replica that waits is the one its slot names, because no other is made before it ends (incarnate.previous)',
   'bind.hold': 'a replica is Scheduled only while its hold is Held: both move in one transaction (hold.once)',
+  'bind.deleted': 'no world deletes nodes yet; a unit test does',
+  'forget.lost':
+    'a replacement that ends before the lost one, and a slot nobody wants: no world gets there; a unit test does',
   'release.neverBound': 'who releases what never ran may not release what was bound (owner.edge)',
 };

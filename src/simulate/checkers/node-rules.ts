@@ -56,6 +56,9 @@ export function brokenNodeRules(cell: CellView, placed: Placed): readonly string
   const require = (isKept: boolean, message: string): void => {
     if (!isKept) broken.push(message);
   };
+  const workload = cell.object('Workload', placed.tenant, placed.workload);
+  const isFenced = workload?.spec.onNodeLost?.action === 'Fence';
+  require(!isFenced || node.status?.agent?.fencing !== 'Unsupported', 'the node cannot keep a fence');
   const region = regionOf(node);
   const zone = zoneOf(node);
   require(allows(

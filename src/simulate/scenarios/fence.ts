@@ -26,7 +26,12 @@ export const fence: Scenario = {
   }),
   begin: (world) => {
     const { servers } = startSmallCell(world, {
-      nodes: [node('n1', '2'), node('n2', '2', { zone: 'b' }), node('n3', '2')],
+      nodes: [
+        node('n1', '2'),
+        node('n2', '2', { zone: 'b' }),
+        node('n3', '2'),
+        node('n4', '2', { isUnfenced: true }),
+      ],
       wishes: [
         ...basics('risk'),
         service('risk', 'once', 2, { cpu: '1' }, {}, { execution: 'AtMostOne' }),

@@ -17,6 +17,8 @@ interface Running {
 
 export interface NodeShape extends Pick<Register, 'region' | 'zone' | 'labels' | 'devices' | 'allocatable'> {
   readonly name: string;
+  /** Its supervisor cannot end work in time. */
+  readonly isUnfenced?: boolean;
 }
 
 /** What an agent might say next of a replica at a stage. */
@@ -104,7 +106,8 @@ class ScriptedAgent {
   async #register(life: Life, authority: Authority): Promise<Epoch> {
     this.#registrations += 1;
     const operation = `register/${this.shape.name}/${this.#registrations}`;
-    const { name, ...offer } = this.shape;
+    const { name, isUnfenced, ...offer } = this.shape;
+    const agent = isUnfenced === true ? ({ fencing: 'Unsupported' } as const) : {};
     for (;;) {
       const sentMs = this.world.time.nowMs;
       const outcome = await authority
@@ -112,7 +115,7 @@ class ScriptedAgent {
           ...offer,
           node: name,
           capacity: offer.allocatable,
-          agent: {},
+          agent,
           leaseSeconds: 40,
           operation,
         })

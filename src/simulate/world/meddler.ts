@@ -221,12 +221,7 @@ class Meddler {
         await this.#incarnate(life, authority, reach, at('Unknown', 'Releasing', 'Failed'), id);
         return;
       case 10:
-        await authority.forget({
-          actor: this.#pretend(life, reach, 'workload-controller') ?? anyActor(),
-          replica: refOf(at('Failed', 'Succeeded', 'Released')),
-          dropSlot: random.chance(0.5),
-          operation: id,
-        });
+        await this.#forget(life, authority, reach, at('Failed', 'Succeeded', 'Released'), id);
         return;
       case 11: {
         const holds = [...reach.objects.list<Reservation>('Reservation')];
@@ -516,6 +511,25 @@ class Meddler {
       default:
         return authority.evict({ actor, replica: ref, reason: 'Stale', operation: id });
     }
+  }
+
+  /** Forgetting a replica drops its slot only where that was asked for. */
+  async #forget(life: Life, authority: Authority, reach: Reach, replica: Replica, id: string): Promise<void> {
+    const actor = this.#pretend(life, reach, 'workload-controller');
+    if (actor === undefined) return;
+    const dropSlot = life.env.random.chance(0.5);
+    const outcome = await authority.forget({ actor, replica: refOf(replica), dropSlot, operation: id });
+    if (outcome.kind !== 'Committed' || dropSlot) return;
+    const key = slotKey(refOf(replica).tenant, replica.spec.workload, replica.spec.slot);
+    const commit = this.world.commits.findLast(({ revision }) => revision === Number(outcome.revision));
+    if (commit?.changes.some((change) => change.key === key && change.after === undefined) === true)
+      this.world.report([
+        {
+          rule: 'S12',
+          revision: commit.revision,
+          message: `${key} was dropped although only ${replica.metadata.name} was to be forgotten`,
+        },
+      ]);
   }
 
   #anyActor(life: Life, reach: Reach, own: ReadonlyMap<ActorKind, Actor>, past: readonly Actor[]): Actor {
