@@ -53,6 +53,10 @@ export interface CommitterOptions {
 // An operation that others' changes have voided this often is Rejected(Contended): its caller backs off.
 const attemptsMax = 16;
 const membersMax = 128;
+// A store that takes them in order flushes all that are under way at once: the more, the fewer flushes. Elsewhere
+// each has a round trip of its own, and what waits for one of them waits longer.
+const transactionsMaxChained = 32;
+const transactionsMaxApart = 8;
 // So many are passed over in search of one that need not wait; then the next transaction to end brings another look.
 const passedOverMax = 2_048;
 // Past this many waiting operations new ones are refused at once (Contended), so that callers back off.
@@ -82,8 +86,9 @@ export class Committer {
 
   constructor(private readonly options: CommitterOptions) {
     this.#view = new CommitView(options.cache, options.codec);
-    this.#transactionsMax = options.transactionsMax ?? 8;
     this.#mayChain = options.mayChain ?? true;
+    this.#transactionsMax =
+      options.transactionsMax ?? (this.#mayChain ? transactionsMaxChained : transactionsMaxApart);
   }
 
   /** Rejects with a BerthError if the store refused the transaction for certain; nothing was changed then. */
