@@ -1,8 +1,14 @@
 import type { Env } from '../src/env/env.js';
 import { CommitAuthority, type AuthorityOptions } from '../src/commit/authority.js';
 import type { Actor, Outcome, Proposal } from '../src/model/ports.js';
-import type { Epoch } from '../src/model/records.js';
-import { objectKey } from '../src/model/records.js';
+import {
+  type Epoch,
+  objectKey,
+  type TenantAccount,
+  tenantAccountKey,
+  type WorkloadAccount,
+  workloadAccountKey,
+} from '../src/model/records.js';
 import { Codec } from '../src/objects/codec.js';
 import { ObjectCache } from '../src/objects/object-cache.js';
 import type { Store } from '../src/store/contract.js';
@@ -13,9 +19,32 @@ export interface CellShape {
   readonly replicas: number;
   /** How many replicas fit on a node: as many as are asked for, unless given. */
   readonly replicasPerNode?: number;
+  /** What the accounts of every tenant say is charged already, as if that many replicas had been bound. */
+  readonly chargedBefore?: number;
 }
 
 const replicaCpuMilli = 100;
+const replicaMemoryBytes = 64 * 1024 ** 2;
+
+/** The accounts of a tenant of whom so many replicas are charged. */
+function accountsOf(tenant: string, replicas: number): [string, object][] {
+  if (replicas === 0) return [];
+  const charged = { cpuMilli: replicas * replicaCpuMilli, memoryBytes: replicas * replicaMemoryBytes };
+  return [
+    [
+      tenantAccountKey(tenant),
+      { used: { ...charged, replicas }, borrowed: charged, lost: {} } satisfies TenantAccount,
+    ],
+    [
+      workloadAccountKey(tenant, 'work'),
+      {
+        regions: { local: replicas },
+        zones: { 'local/local': replicas },
+        disrupted: 0,
+      } satisfies WorkloadAccount,
+    ],
+  ];
+}
 
 const object = (
   kind: string,
@@ -62,7 +91,7 @@ export async function openBindCell(
   };
   const template = {
     run: { process: { command: ['work'] } },
-    resources: { cpu: `${replicaCpuMilli}m`, memory: '64Mi' },
+    resources: { cpu: `${replicaCpuMilli}m`, memory: String(replicaMemoryBytes) },
     execution: 'AtLeastOne',
   };
   const tenants = Array.from({ length: shape.tenants }, (_, index) => `tenant-${index}`);
@@ -70,6 +99,7 @@ export async function openBindCell(
     object('PriorityClass', undefined, 'default', { value: 0 }),
     object('Region', undefined, 'local', { zones: ['local'] }),
     ...tenants.flatMap((tenant) => [
+      ...accountsOf(tenant, shape.chargedBefore ?? 0),
       object('Tenant', undefined, tenant, { limit: { cpu: '1000000' }, weight: 1, residency: [] }),
       object('Workload', tenant, 'work', { type: 'Service', replicas: shape.replicas, template }),
       object('WorkloadRevision', tenant, 'work-1', {

@@ -4,7 +4,7 @@ import type { Proposal } from '../src/model/ports.js';
 import { LmdbStore } from '../src/store/lmdb.js';
 import { openLmdb } from '../src/store/lmdb-environment.js';
 import { scratchDirectory } from '../testing/scratch.js';
-import { openBindCell } from './bind-cell.js';
+import { type CellShape, openBindCell } from './bind-cell.js';
 import {
   type BindCell,
   bindAll,
@@ -19,23 +19,22 @@ import { type Bench, type Figure } from './measure.js';
 
 const nodes = 5_000;
 const tenants = 20;
-const bindsPerRound = 10_000;
+const bindsPerRound = 5_000;
 const rounds = 3;
-const chargedBefore = 100_000;
+const [fewCharged, manyCharged] = [10, 100_000];
 
 interface Measured extends BindLoad {
   readonly written: Written;
 }
 
 /** A cell on lmdb whose replicas are bound some at a time. */
-async function openLmdbCell(dir: string, shape: { readonly tenants: number; readonly replicas: number }) {
+async function openLmdbCell(dir: string, shape: Omit<CellShape, 'nodes'>) {
   const recorder = new WriteRecorder();
   const store = await LmdbStore.open({ dir, env: realEnv(), onBatch: recorder.onBatch });
   const cell: BindCell = await openBindCell(recorder.over(store), realEnv(), { ...shape, nodes });
   let next = 0;
   const take = (count: number): Proposal[] => cell.proposals.slice(next, (next += count));
   return {
-    fill: (count: number) => bindAll(cell, take(count)),
     async round(): Promise<Measured> {
       recorder.start();
       const load = await bindAll(cell, take(bindsPerRound));
@@ -55,14 +54,12 @@ const speed = ({ perSecond }: BindLoad): number => perSecond;
 
 async function bindOnLmdb(print: (figure: Figure) => void): Promise<void> {
   const scratch = scratchDirectory('bench-bind');
-  const open = (name: string, shape: { readonly tenants: number; readonly replicas: number }) =>
+  const open = (name: string, shape: Omit<CellShape, 'nodes'>) =>
     openLmdbCell(join(scratch.path, name), shape);
-  const measured = rounds * bindsPerRound;
-  const spread = await open('spread', { tenants, replicas: measured });
-  const hot = await open('hot', { tenants: 1, replicas: 10 + measured });
-  const large = await open('large', { tenants: 1, replicas: chargedBefore + measured });
-  await hot.fill(10);
-  await large.fill(chargedBefore);
+  const replicas = rounds * bindsPerRound;
+  const spread = await open('spread', { tenants, replicas });
+  const hot = await open('hot', { tenants: 1, replicas, chargedBefore: fewCharged });
+  const large = await open('large', { tenants: 1, replicas, chargedBefore: manyCharged });
   const raw = openLmdb(join(scratch.path, 'raw'), 'flush');
   const runs = {
     spread: [] as Measured[],
@@ -102,10 +99,10 @@ async function bindOnLmdb(print: (figure: Figure) => void): Promise<void> {
     target: { shareOfLimit: 0.8 },
   });
   print({
-    name: `a tenant with ${chargedBefore} replicas charged: binds`,
+    name: `a tenant with ${manyCharged.toLocaleString('en-US')} replicas charged: binds`,
     value: median(runs.large, speed).perSecond,
     unit: '/s',
-    limit: { value: hotUsual.perSecond, what: 'one with ten' },
+    limit: { value: hotUsual.perSecond, what: `one with ${fewCharged}` },
     target: { shareOfLimit: 0.8 },
   });
   for (const cell of [spread, hot, large]) await cell.close();

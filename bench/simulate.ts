@@ -2,11 +2,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VirtualTime } from '../src/env/virtual.js';
 import { isBerthError } from '../src/model/errors.js';
 import { FaultyStore } from '../src/simulate/faulty-store.js';
+import { runScenario } from '../src/simulate/run-scenario.js';
+import type { Scenario } from '../src/simulate/scenario.js';
+import { drainRace } from '../src/simulate/scenarios/drain-race.js';
+import { swarm } from '../src/simulate/scenarios/swarm.js';
 import { MemoryStore } from '../src/store/memory.js';
-import type { Bench } from './measure.js';
+import type { Bench, Figure } from './measure.js';
 
 const clients = 50;
 const virtualMs = 60_000;
+const seeds = [1, 2, 3];
 
 export const simulateBench: Bench = {
   name: 'simulate',
@@ -48,5 +53,23 @@ export const simulateBench: Bench = {
     });
     print({ name: 'transactions', value: transactions / realSeconds, unit: '/s' });
     print({ name: 'virtual seconds per real second', value: virtualMs / 1000 / realSeconds, unit: '' });
+    for (const scenario of [drainRace, swarm]) await cellFigures(scenario, print);
   },
 };
+
+/** How fast whole cells are run, with their faults and checkers. */
+async function cellFigures(scenario: Scenario, print: (figure: Figure) => void): Promise<void> {
+  const startedAt = performance.now();
+  const report = await runScenario(scenario, seeds, { mayMiss: true });
+  if (report.failed.length > 0)
+    throw new Error(`${scenario.name} fails: ${JSON.stringify(report.failed[0]?.violations[0])}`);
+  const realSeconds = (performance.now() - startedAt) / 1_000;
+  const name = `scenario ${scenario.name}`;
+  print({
+    name: `${name}: virtual seconds per real second`,
+    value: report.virtualMs / 1_000 / realSeconds,
+    unit: '',
+  });
+  print({ name: `${name}: seeds`, value: (60 * seeds.length) / realSeconds, unit: '/min' });
+  print({ name: `${name}: commits`, value: report.commits / realSeconds, unit: '/s' });
+}

@@ -67,7 +67,12 @@ export class CommitAuthority implements ports.Authority {
     return this.#submit((context) => reserve(context, input));
   }
   bind(proposals: readonly ports.Proposal[]): Promise<readonly Outcome<{ readonly fence: string }>[]> {
-    return eachSettled(proposals.map((proposal) => this.#submit((context) => bind(context, proposal))));
+    const outcomes: Promise<Outcome<{ readonly fence: string }>>[] = [];
+    for (const index of sameTenantTogether(proposals)) {
+      const proposal = proposals[index] as ports.Proposal;
+      outcomes[index] = this.#submit((context) => bind(context, proposal), proposal.replica.tenant);
+    }
+    return eachSettled(outcomes);
   }
   postpone(input: ports.Postpone): Promise<Outcome<undefined>> {
     return this.#submit((context) => postpone(context, input));
@@ -103,8 +108,22 @@ export class CommitAuthority implements ports.Authority {
     return this.#submit((context) => forget(context, input));
   }
 
-  #submit<T>(decide: (context: Context) => Decide<T>): Promise<Outcome<T>> {
+  #submit<T>(decide: (context: Context) => Decide<T>, lane?: string): Promise<Outcome<T>> {
     const { env, cell } = this.options;
-    return this.#committer.submit(decide(new OperationContext(env, this.#seconds, this.#checks, cell)));
+    return this.#committer.submit(decide(new OperationContext(env, this.#seconds, this.#checks, cell)), lane);
   }
+}
+
+/**
+ * The order in which proposals are decided. Those of one tenant share its accounts: together they fit more to a
+ * transaction, and on etcd transactions of different tenants need not wait for each other.
+ */
+function sameTenantTogether(proposals: readonly ports.Proposal[]): readonly number[] {
+  const byTenant = new Map<string, number[]>();
+  for (const [index, { replica }] of proposals.entries()) {
+    const together = byTenant.get(replica.tenant);
+    if (together === undefined) byTenant.set(replica.tenant, [index]);
+    else together.push(index);
+  }
+  return [...byTenant.values()].flat();
 }

@@ -284,3 +284,45 @@ describe('transactions under way', () => {
     expect(done(await renewed).leaseRevision).toBe(await cell.leaseVersion('drain'));
   });
 });
+
+describe('tenants', () => {
+  /** Two tenants whose proposals come mixed, each more than one transaction takes. */
+  async function twoTenants(mayChain: boolean) {
+    const { cell, store, transactions } = await open(0, { mayChain });
+    await cell.tenant('bank');
+    const replicas: Replica[] = [];
+    const [shop, bank] = [
+      await cell.workload('shop', 'tiny', { cpu: '1m' }),
+      await cell.workload('bank', 'tiny', { cpu: '1m' }),
+    ];
+    for (let slot = 0; slot < 70; slot++)
+      replicas.push(await cell.incarnate(shop, String(slot)), await cell.incarnate(bank, String(slot)));
+    const proposals = replicas.map((one, index) =>
+      cell.proposal(one, one.metadata.namespace === 'shop' ? 'n1' : 'n2', { operation: `bind ${index}` }),
+    );
+    transactions.length = 0;
+    store.underWayMost = 0;
+    return { cell, store, transactions, replicas, proposals };
+  }
+
+  it.each([true, false])('mayChain %s: answers come in the order of the proposals', async (mayChain) => {
+    const { cell, store, proposals, replicas } = await twoTenants(mayChain);
+    const stale = proposals.map((one, index) =>
+      index % 7 === 0 ? { ...one, replica: { ...one.replica, uid: 'another' } } : one,
+    );
+    const outcomes = await cell.authority.bind(stale);
+    expect(outcomes.map((one) => answer(one).split(':')[0])).toEqual(
+      replicas.map((_, index) => (index % 7 === 0 ? 'ReplicaChanged' : 'Committed')),
+    );
+    expect(await audit(store)).toEqual([]);
+  });
+
+  it('do not wait for each other where a transaction cannot build on another that is under way', async () => {
+    const { cell, store, proposals, transactions } = await twoTenants(false);
+    const outcomes = await cell.authority.bind(proposals);
+    expect(outcomes.every(({ kind }) => kind === 'Committed')).toBe(true);
+    expect(store.underWayMost).toBe(2);
+    expect(transactions.every(({ outcome }) => outcome === 'Committed')).toBe(true);
+    expect(await audit(store)).toEqual([]);
+  });
+});

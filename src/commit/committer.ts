@@ -17,6 +17,8 @@ import { MemberQueue } from './member-queue.js';
 
 interface Member {
   readonly decide: Decide<unknown>;
+  /** What it shares with others of the same lane (the accounts of a tenant): where one must wait, they all must. */
+  readonly lane: string | undefined;
   readonly settle: (outcome: Outcome<unknown>) => void;
   readonly fail: (error: unknown) => void;
   /** How often a change by somebody else voided it. */
@@ -51,6 +53,12 @@ export interface CommitterOptions {
 // An operation that others' changes have voided this often is Rejected(Contended): its caller backs off.
 const attemptsMax = 16;
 const membersMax = 128;
+// A store that takes them in order flushes all that are under way at once: the more, the fewer flushes. Elsewhere
+// each has a round trip of its own, and what waits for one of them waits longer.
+const transactionsMaxChained = 32;
+const transactionsMaxApart = 8;
+// So many are passed over in search of one that need not wait; then the next transaction to end brings another look.
+const passedOverMax = 2_048;
 // Past this many waiting operations new ones are refused at once (Contended), so that callers back off.
 const queueMaxDefault = 100_000;
 
@@ -78,17 +86,19 @@ export class Committer {
 
   constructor(private readonly options: CommitterOptions) {
     this.#view = new CommitView(options.cache, options.codec);
-    this.#transactionsMax = options.transactionsMax ?? 8;
     this.#mayChain = options.mayChain ?? true;
+    this.#transactionsMax =
+      options.transactionsMax ?? (this.#mayChain ? transactionsMaxChained : transactionsMaxApart);
   }
 
   /** Rejects with a BerthError if the store refused the transaction for certain; nothing was changed then. */
-  submit<T>(decide: Decide<T>): Promise<Outcome<T>> {
+  submit<T>(decide: Decide<T>, lane?: string): Promise<Outcome<T>> {
     const most = this.options.queueMax ?? queueMaxDefault;
     if (this.#queue.length >= most) return Promise.resolve(this.#contended(`${most} operations wait`));
     return new Promise<Outcome<T>>((resolve, reject) => {
       this.#queue.push({
         decide,
+        lane,
         settle: resolve as (outcome: Outcome<unknown>) => void,
         fail: reject,
         attempts: 0,
@@ -104,29 +114,45 @@ export class Committer {
     // After the current turn, so that operations submitted together share a transaction.
     queueMicrotask(() => {
       this.#isScheduled = false;
-      while (this.#queue.length > 0 && this.#underWay < this.#transactionsMax && !this.#isDraining)
-        this.#sendBatch();
+      let isWorthWhile = true;
+      while (
+        isWorthWhile &&
+        this.#queue.length > 0 &&
+        this.#underWay < this.#transactionsMax &&
+        !this.#isDraining
+      )
+        isWorthWhile = this.#sendBatch();
     });
   }
 
-  #sendBatch(): void {
+  /** Whether it is worth while to form another. */
+  #sendBatch(): boolean {
     const draft = new BatchDraft(this.#view, this.#mayChain);
     const decided: Decided[] = [];
     const first = this.#queue.first;
-    if (first === undefined) return;
+    if (first === undefined) return false;
+    const waitingLanes = new Set<string>();
+    let passedOver = 0;
     // Those that were voided before stay among themselves: they may be voided again, and with them the others.
     for (let member = this.#queue.first; member !== undefined; member = this.#queue.first) {
       if (decided.length >= membersMax || member.attempts !== first.attempts) break;
       if (decided.length > 0 && (member.isAlone || first.isAlone)) break;
-      const one = this.#decide(member, draft);
+      const mustWait = member.lane !== undefined && waitingLanes.has(member.lane);
+      const one = mustWait ? 'waits' : this.#decide(member, draft);
       if (one === 'full') break;
       this.#queue.takeFirst();
-      if (one !== undefined) decided.push(one);
+      if (typeof one === 'object') decided.push(one);
+      if (one !== 'waits') continue;
+      this.#deferred.push(member);
+      if (member.lane !== undefined) waitingLanes.add(member.lane);
+      passedOver += 1;
+      if (passedOver >= passedOverMax) break;
     }
     if (decided.length > 0) void this.#transact(draft, decided);
+    return decided.length > 0 || passedOver < passedOverMax;
   }
 
-  #decide(member: Member, draft: BatchDraft): Decided | 'full' | undefined {
+  #decide(member: Member, draft: BatchDraft): Decided | 'full' | 'waits' | undefined {
     const own = new MemberDraft(draft);
     try {
       const decision = member.decide(own);
@@ -138,9 +164,9 @@ export class Committer {
         `the operation relies on ${own.reads.length} keys and writes ${own.written.length}; at most ${guardsMax} and ${writesMax} are allowed: name fewer victims`,
       );
     } catch (error) {
-      if (error === deferred && this.#underWay > 0) this.#deferred.push(member);
-      else if (error === deferred && draft.writes > 0) return 'full';
-      else if (error === deferred)
+      if (error === deferred && this.#underWay > 0) return 'waits';
+      if (error === deferred && draft.writes > 0) return 'full';
+      if (error === deferred)
         member.settle(
           this.#contended('what it relies on was only just written; the cache does not show it yet'),
         );

@@ -62,13 +62,13 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
     revision: revision.metadata.name,
     region,
     zone,
-    ...(Object.keys(devices.picked).length > 0 && { devices: devices.picked }),
-    ...(Object.keys(ports.picked).length > 0 && { ports: ports.picked }),
+    ...(isAnyPicked(devices) && { devices: devices.picked }),
+    ...(isAnyPicked(ports) && { ports: ports.picked }),
   };
 }
 
 const oneReplica: Amount = { replicas: 1 };
-const none = {};
+const none: Readonly<Record<string, never>> = {};
 
 const askedOf = new WeakMap<object, Charge['amounts']>();
 
@@ -108,12 +108,18 @@ function rankOf(books: TenantAccount, spec: Tenant['spec'] | undefined, amount: 
 
 type Picked<T> = { readonly picked: Readonly<Record<string, T>> };
 
+// Most work asks for neither devices nor ports.
+const nothingPicked: Picked<never> = { picked: {} };
+const isAnyPicked = (some: Picked<unknown>): boolean =>
+  some !== nothingPicked && Object.keys(some.picked).length > 0;
+
 function pickDevices(
   { checks }: Context,
   { devices, claims }: NodeAccount,
   { devices: counts = none }: Amount,
   named: Readonly<Record<string, readonly string[]>> | undefined,
 ): Picked<string[]> | Rejection {
+  if (counts === none) return nothingPicked;
   const picked: Record<string, string[]> = {};
   for (const [name, count] of Object.entries(counts)) {
     if (count <= 0) continue;
@@ -145,6 +151,7 @@ function pickPorts(
   { claims }: NodeAccount,
   asked: readonly string[],
 ): Picked<number> | Rejection {
+  if (asked.length === 0) return nothingPicked;
   const picked: Record<string, number> = {};
   const isFree = (port: number): boolean =>
     !checks.has('bind.ports') || (claims.ports[port] === undefined && !Object.values(picked).includes(port));

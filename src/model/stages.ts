@@ -164,13 +164,16 @@ export function isTerminal(stage: Stage): boolean {
 
 /** The rules that allow this edge; none if the graph has no such edge. */
 export function rulesOfEdge(from: Stage | 'none', to: Stage): readonly StageRule[] {
-  return stageRules.filter((rule) => rule.from.includes(from) && rule.to.includes(to));
+  return stageRules.filter((rule) => allows(rule, from, to));
 }
 
+const allows = (rule: StageRule, from: Stage | 'none', to: Stage): boolean =>
+  rule.from.includes(from) && rule.to.includes(to);
+
 export function isEdge(from: Stage | 'none', to: Stage): boolean {
-  return rulesOfEdge(from, to).length > 0;
+  return stageRules.some((rule) => allows(rule, from, to));
 }
 
 export function ownsEdge(actor: StageActor, from: Stage | 'none', to: Stage): boolean {
-  return rulesOfEdge(from, to).some((rule) => rule.owners.includes(actor));
+  return stageRules.some((rule) => allows(rule, from, to) && rule.owners.includes(actor));
 }

@@ -4,7 +4,8 @@ import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
 import type { ObjectKey } from './keys.js';
 import { shownKey } from './keys.js';
-import type { CachedObject, ObjectCache, ObjectEvent } from './object-cache.js';
+import type { CachedObject, ObjectEvent } from './cached-object.js';
+import type { ObjectCache } from './object-cache.js';
 import { contentsFinalizer, foregroundFinalizer, type ObjectStore, orphanFinalizer } from './object-store.js';
 
 const resyncMs = 30_000;

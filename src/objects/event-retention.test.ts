@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Env } from '../env/env.js';
 import { VirtualTime } from '../env/virtual.js';
 import type { BerthObject } from '../model/object.js';
+import { asRevision } from '../store/contract.js';
 import { MemoryStore } from '../store/memory.js';
+import { CachedObject } from './cached-object.js';
 import { type AgedEvent, EventRetention, eventsToDelete } from './event-retention.js';
 import { draft, kindOf, openObjects } from './open-objects.fixture.js';
 
@@ -49,9 +51,9 @@ const names = ({ cache }: Opened): string[] => [...cache.list('Event')].map((cac
 describe('what is deleted of events', () => {
   const aged = (name: string, resourceVersion: string, ageMs: number): AgedEvent => {
     const object = event(name);
-    const metadata = { ...object.metadata, resourceVersion };
-    const revisions = { specRevision: 0 as never, statusRevision: undefined };
-    return { event: { key: key(name), object: { ...object, metadata }, ...revisions }, ageMs };
+    const revision = asRevision(Number(resourceVersion));
+    const stored = { value: object, revision, createRevision: revision };
+    return { event: new CachedObject(key(name), stored, undefined, 0), ageMs };
   };
   const chosen = (events: AgedEvent[], ttlMs: number, eventsMax: number): string[] =>
     eventsToDelete(events, { ttlMs, eventsMax }).map((cached) => cached.key.name);

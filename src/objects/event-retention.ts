@@ -3,7 +3,8 @@ import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import { isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import { shownKey } from './keys.js';
-import type { CachedObject, ObjectCache } from './object-cache.js';
+import type { CachedObject } from './cached-object.js';
+import type { ObjectCache } from './object-cache.js';
 import type { ObjectStore } from './object-store.js';
 
 export interface EventLimits {

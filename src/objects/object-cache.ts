@@ -1,7 +1,6 @@
 import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
-import type { BerthObject } from '../model/object.js';
-import { recordViews, renderRecord, viewOfKey } from '../model/record-views.js';
+import { viewOfKey } from '../model/record-views.js';
 import {
   asRevision,
   type ChangeSet,
@@ -11,42 +10,28 @@ import {
   type Watch,
 } from '../store/contract.js';
 import { WatchBuffer } from '../store/watch-buffer.js';
-import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
+import {
+  CachedObject,
+  type CachedRecord,
+  CacheEvent,
+  type ObjectEvent,
+  storedUnder,
+} from './cached-object.js';
 import type { Codec } from './codec.js';
 import { everythingRange, isShared, type ObjectKey, parseStoreKey, shownKey } from './keys.js';
 import { readPages } from './read-pages.js';
 import { SortedKeys } from './sorted-keys.js';
 
-/** An object as the cache holds it, with the revisions that a guarded write needs. */
-export interface CachedObject {
-  readonly key: ObjectKey;
-  readonly object: BerthObject;
-  /** Of the key with metadata and spec. */
-  readonly specRevision: Revision;
-  /** Of the key with the status; undefined if it has none. */
-  readonly statusRevision: Revision | undefined;
-}
-
-export interface ObjectEvent {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  readonly key: ObjectKey;
-  /** After the change; for DELETED the last state, with the revision of the deletion. */
-  readonly object: BerthObject;
-  readonly before: BerthObject | undefined;
-}
-
-/** One key of the store as the cache holds it. The value must not be changed. */
-export interface CachedRecord<T = unknown> {
-  readonly value: T;
-  readonly revision: Revision;
-  readonly createRevision: Revision;
-}
-
 interface Slot {
   readonly key: ObjectKey;
-  stored: CachedRecord<StoredObject> | undefined;
-  status: CachedRecord<StoredStatus> | undefined;
+  stored: CachedRecord | undefined;
+  status: CachedRecord | undefined;
   cached: CachedObject | undefined;
+}
+
+/** Keeps the way to its slot, so that the key is taken apart once and not with every change. */
+interface HeldRecord extends CachedRecord {
+  readonly slot: Slot | undefined;
 }
 
 interface KindIndex {
@@ -70,7 +55,7 @@ const reconnectDelayMs = 200;
 export class ObjectCache {
   readonly #kinds = new Map<string, KindIndex>();
   // By the key of the store, all of them: the authority looks up single keys many times for each operation.
-  readonly #records = new Map<string, CachedRecord>();
+  readonly #records = new Map<string, HeldRecord>();
   readonly #watchers = new Set<WatchBuffer<ObjectEvent>>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly wake: () => void }>();
   readonly #stop = new AbortController();
@@ -117,8 +102,7 @@ export class ObjectCache {
       page: (entries) => {
         for (const entry of entries) {
           const record = this.#setRecord(entry);
-          const found = this.#slotOf(entry.key);
-          if (found !== undefined) this.#setPart(found, rendered(entry.key, record));
+          if (record?.slot !== undefined) setPart(record.slot, entry.key, record);
         }
       },
       restart: () => {
@@ -273,10 +257,9 @@ export class ObjectCache {
       present.add(entry.key);
       if (this.#records.get(entry.key)?.revision === entry.modRevision) continue;
       const record = this.#setRecord(entry);
-      const slot = this.#slotOf(entry.key);
-      if (slot === undefined) continue;
-      touch(slot.slot);
-      this.#setPart(slot, rendered(entry.key, record));
+      if (record?.slot === undefined) continue;
+      touch(record.slot);
+      setPart(record.slot, entry.key, record);
     }
     for (const key of this.#records.keys()) if (!present.has(key)) this.#records.delete(key);
     for (const index of this.#kinds.values()) {
@@ -298,13 +281,13 @@ export class ObjectCache {
   #apply(set: ChangeSet): void {
     const touched = new Map<Slot, { slot: Slot; before: CachedObject | undefined }>();
     for (const change of set.changes) {
+      const key = change.kind === 'put' ? change.entry.key : change.key;
       const record = change.kind === 'put' ? this.#setRecord(change.entry) : undefined;
-      if (change.kind === 'delete') this.#records.delete(change.key);
-      const found = this.#slotOf(change.kind === 'put' ? change.entry.key : change.key);
-      if (found === undefined) continue;
-      const { slot } = found;
+      const slot = (record ?? this.#records.get(key))?.slot;
+      if (record === undefined) this.#records.delete(key);
+      if (slot === undefined) continue;
       if (!touched.has(slot)) touched.set(slot, { slot, before: this.#cached(slot) });
-      this.#setPart(found, rendered(change.kind === 'put' ? change.entry.key : change.key, record));
+      setPart(slot, key, record);
     }
     this.#revision = set.revision;
     this.#publish({ revision: set.revision, changes: this.#eventsOf(touched.values(), set.revision) });
@@ -316,23 +299,16 @@ export class ObjectCache {
   ): ObjectEvent[] {
     const events: ObjectEvent[] = [];
     for (const { slot, before } of touched) {
-      slot.cached = undefined;
       const after = this.#cached(slot);
       const { key } = slot;
-      if (after !== undefined) {
-        events.push({
-          type: before === undefined ? 'ADDED' : 'MODIFIED',
-          key,
-          object: after.object,
-          before: before?.object,
-        });
-      } else if (before !== undefined) {
-        const metadata = { ...before.object.metadata, resourceVersion: String(this.parts.base + revision) };
-        events.push({ type: 'DELETED', key, object: { ...before.object, metadata }, before: before.object });
-      }
-      if (slot.stored === undefined && slot.status === undefined)
-        this.#kinds.get(key.kind)?.slots.delete(sortKey(key));
+      if (after !== undefined)
+        events.push(new CacheEvent(before === undefined ? 'ADDED' : 'MODIFIED', key, after, before));
+      else if (before !== undefined)
+        events.push(new CacheEvent('DELETED', key, before.asOf(this.versionOf(revision)), before));
+      const isGone = slot.stored === undefined && slot.status === undefined;
+      if (!isGone && (before === undefined) === (after === undefined)) continue;
       const index = this.#kinds.get(key.kind);
+      if (isGone) index?.slots.delete(sortKey(key));
       if (before === undefined && after !== undefined) index?.keys.add(sortKey(key));
       if (before !== undefined && after === undefined) index?.keys.delete(sortKey(key));
     }
@@ -357,10 +333,9 @@ export class ObjectCache {
     }
   }
 
-  #slotOf(storedKey: string): { readonly slot: Slot; readonly part: 'o' | 's' } | undefined {
-    const parsed = parseStoreKey(storedKey) ?? viewedKey(storedKey);
-    if (parsed === undefined) return undefined;
-    const { key, part } = parsed;
+  #slotOf(storedKey: string): Slot | undefined {
+    const key = parseStoreKey(storedKey)?.key ?? viewedKey(storedKey);
+    if (key === undefined) return undefined;
     let index = this.#kinds.get(key.kind);
     if (index === undefined) {
       index = { slots: new Map(), keys: new SortedKeys() };
@@ -371,23 +346,18 @@ export class ObjectCache {
       slot = { key, stored: undefined, status: undefined, cached: undefined };
       index.slots.set(sortKey(key), slot);
     }
-    return { slot, part };
+    return slot;
   }
 
-  #setPart({ slot, part }: { slot: Slot; part: 'o' | 's' }, record: CachedRecord | undefined): void {
-    slot.cached = undefined;
-    // A parsed boundary: only objects are written under these keys.
-    if (part === 'o') slot.stored = record as CachedRecord<StoredObject> | undefined;
-    else slot.status = record as CachedRecord<StoredStatus> | undefined;
-  }
-
-  #setRecord(entry: Entry): CachedRecord | undefined {
+  #setRecord(entry: Entry): HeldRecord | undefined {
+    const before = this.#records.get(entry.key);
     // What the cell keeps for itself (tokens, its certificates, marks) is read where it is needed.
-    if (!isShared(entry.key)) return undefined;
+    if (before === undefined && !isShared(entry.key)) return undefined;
     const record = {
       value: this.parts.codec.decode(entry.value),
       revision: entry.modRevision,
       createRevision: entry.createRevision,
+      slot: before === undefined ? this.#slotOf(entry.key) : before.slot,
     };
     this.#records.set(entry.key, record);
     return record;
@@ -395,38 +365,24 @@ export class ObjectCache {
 
   #cached(slot: Slot | undefined): CachedObject | undefined {
     if (slot?.stored === undefined) return undefined;
-    slot.cached ??= {
-      key: slot.key,
-      object: assembleObject(slot.stored.value, slot.status?.value, this.#resourceVersion(slot)),
-      specRevision: slot.stored.revision,
-      statusRevision: slot.status?.revision,
-    };
+    slot.cached ??= new CachedObject(slot.key, slot.stored, slot.status, this.parts.base);
     return slot.cached;
   }
+}
 
-  #resourceVersion(slot: Slot): string {
-    return String(this.parts.base + Math.max(slot.stored?.revision ?? 0, slot.status?.revision ?? 0));
-  }
+function setPart(slot: Slot, storedKey: string, record: CachedRecord | undefined): void {
+  slot.cached = undefined;
+  if (storedKey.startsWith('/s/')) slot.status = record;
+  else slot.stored = record;
 }
 
 // A tenant's name is a DNS label and an object's a DNS name: neither has a slash.
 const sortKey = (key: ObjectKey): string => `${key.namespace ?? ''}/${key.name}`;
 
-/** The record that an object is a view of, if it is one. */
-const viewedKey = (storedKey: string): { readonly part: 'o'; readonly key: ObjectKey } | undefined => {
+/** The object that a record is seen as, if it is seen as one. */
+const viewedKey = (storedKey: string): ObjectKey | undefined => {
   const found = viewOfKey(storedKey);
-  return found && { part: 'o', key: { kind: found.view.kind, namespace: undefined, name: found.name } };
-};
-
-/** Records that people see as objects are held as those; all others as they are. */
-function rendered(storedKey: string, record: CachedRecord | undefined): CachedRecord | undefined {
-  const object = record === undefined ? undefined : renderRecord(storedKey, record.value);
-  return record === undefined || object === undefined ? record : { ...record, value: object };
-}
-
-const storedUnder = (key: ObjectKey): string => {
-  const view = recordViews.find(({ kind }) => kind === key.kind);
-  return view === undefined ? `/o/${shownKey(key)}` : `${view.prefix}${key.name}`;
+  return found && { kind: found.view.kind, namespace: undefined, name: found.name };
 };
 
 const prefixOf = (namespace: string | undefined): string => (namespace === undefined ? '' : `${namespace}/`);

@@ -7,7 +7,8 @@ import { takeApart } from './assemble.js';
 import type { Codec } from './codec.js';
 import type { Freshness } from './freshness.js';
 import { type ObjectKey, storeKey } from './keys.js';
-import type { CachedObject, ObjectCache } from './object-cache.js';
+import type { CachedObject } from './cached-object.js';
+import type { ObjectCache } from './object-cache.js';
 import { conflict, unknownOutcome } from './object-errors.js';
 
 export interface ObjectTransactionParts {

@@ -1,7 +1,8 @@
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
 import type { ChangeSet } from '../store/contract.js';
-import type { ObjectCache, ObjectEvent } from './object-cache.js';
+import type { ObjectEvent } from './cached-object.js';
+import type { ObjectCache } from './object-cache.js';
 
 export interface ObjectWatchOptions {
   readonly namespace?: string;

@@ -39,12 +39,12 @@ export const bind =
 
     const key = objectKey('Replica', replica.tenant, replica.name);
     const fence = String(draft.createdVersionOf(key));
-    const { hold: _, conditions = [], ...status } = replica.status;
+    const { conditions = [] } = replica.status;
     const by = stepBy(proposal.actor);
     moveReplica(
       context,
       draft,
-      { ...replica, status },
+      replica.status.hold === undefined ? replica : withoutHold(replica),
       {
         ...by,
         to: 'Bound',
@@ -80,6 +80,11 @@ export const bind =
     );
     return commit({ fence });
   };
+
+function withoutHold(replica: LiveReplica): LiveReplica {
+  const { hold: _, ...status } = replica.status;
+  return { ...replica, status };
+}
 
 function chargeNow(
   context: Context,

@@ -1,0 +1,88 @@
+import type { BerthObject } from '../model/object.js';
+import { recordViews, renderRecord } from '../model/record-views.js';
+import type { Revision } from '../store/contract.js';
+import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
+import { type ObjectKey, shownKey } from './keys.js';
+
+/** One key of the store as the cache holds it. The value must not be changed. */
+export interface CachedRecord<T = unknown> {
+  readonly value: T;
+  readonly revision: Revision;
+  readonly createRevision: Revision;
+}
+
+/**
+ * An object as the cache holds it, with the revisions that a guarded write needs. Put together from its records only
+ * when somebody looks: most changes are of objects that nobody watches, and accounts change with every bind.
+ */
+export class CachedObject {
+  #object: BerthObject | undefined;
+
+  constructor(
+    readonly key: ObjectKey,
+    private readonly stored: CachedRecord,
+    private readonly status: CachedRecord | undefined,
+    private readonly base: number,
+    private readonly shownVersion?: number,
+  ) {}
+
+  /** Of the key with metadata and spec. */
+  get specRevision(): Revision {
+    return this.stored.revision;
+  }
+
+  /** Of the key with the status; undefined if it has none. */
+  get statusRevision(): Revision | undefined {
+    return this.status?.revision;
+  }
+
+  get object(): BerthObject {
+    // A parsed boundary: only objects are written under these keys, and views are rendered as such.
+    this.#object ??= assembleObject(
+      shownRecord(this.key, this.stored) as StoredObject,
+      this.status?.value as StoredStatus | undefined,
+      String(this.shownVersion ?? this.base + Math.max(this.stored.revision, this.status?.revision ?? 0)),
+    );
+    return this.#object;
+  }
+
+  /** The same state under another resourceVersion: that of its deletion. */
+  asOf(version: number): CachedObject {
+    return new CachedObject(this.key, this.stored, this.status, this.base, version);
+  }
+}
+
+export interface ObjectEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly key: ObjectKey;
+  /** After the change; for DELETED the last state, with the revision of the deletion. */
+  readonly object: BerthObject;
+  readonly before: BerthObject | undefined;
+}
+
+export class CacheEvent implements ObjectEvent {
+  constructor(
+    readonly type: ObjectEvent['type'],
+    readonly key: ObjectKey,
+    private readonly after: CachedObject,
+    private readonly previous: CachedObject | undefined,
+  ) {}
+
+  get object(): BerthObject {
+    return this.after.object;
+  }
+
+  get before(): BerthObject | undefined {
+    return this.previous?.object;
+  }
+}
+
+/** The store's key of what an object is made from, besides its status. */
+export const storedUnder = (key: ObjectKey): string => {
+  const view = recordViews.find(({ kind }) => kind === key.kind);
+  return view === undefined ? `/o/${shownKey(key)}` : `${view.prefix}${key.name}`;
+};
+
+/** Records that people see as objects are rendered as those; all others are objects already. */
+const shownRecord = (key: ObjectKey, { value }: CachedRecord): unknown =>
+  renderRecord(storedUnder(key), value) ?? value;
