@@ -279,4 +279,42 @@ describe('the authority', () => {
     expect(await account(cell, '/a/tenant/fraud')).toMatchObject({ lost: { cpuMilli: 0, replicas: 0 } });
     expect(await account(cell, '/t/fraud/score/0')).not.toHaveProperty('lost');
   });
+
+  it('[S12] keeps the record of a slot until the last of its replicas is forgotten, so that no name is given twice', async () => {
+    const cell = await open();
+    const epoch = await addNode(cell.authority, 'n1');
+    const workload = await cell.addWorkload('score', { cpu: '1' });
+    const first = await cell.incarnate(workload);
+    const { fence } = done((await cell.authority.bind([proposal(cell.scheduler, first, 'n1', epoch)]))[0]);
+    done(
+      await cell.authority.report({
+        ...{ node: 'n1', nodeEpoch: epoch, replica: refOf(first), fence, stage: 'Failed', reason: 'Exited' },
+        operation: 'r1',
+      }),
+    );
+    const second = await cell.incarnate(workload, '0', 2);
+    done(
+      await cell.authority.release({
+        ...{
+          actor: cell.controller,
+          replica: refOf(second),
+          proof: { kind: 'NeverBound' },
+          reason: 'ScaledDown',
+        },
+        operation: 'r2',
+      }),
+    );
+    const forget = (replica: Replica) =>
+      cell.authority.forget({
+        actor: cell.controller,
+        replica: refOf(replica),
+        dropSlot: true,
+        operation: 'f',
+      });
+    expect(await forget(second)).toMatchObject({ kind: 'Rejected', reason: 'SlotTaken' });
+    done(await forget(first));
+    done(await forget(second));
+    expect(await account(cell, '/t/fraud/score/0')).toBeUndefined();
+    expect((await cell.incarnate(workload)).metadata.name).toBe('score-0-1');
+  });
 });

@@ -86,6 +86,7 @@ export const checkNames = [
   'forget.ended',
   'forget.slot',
   'forget.lost',
+  'forget.kept',
   'grant.limit',
   'unknown.superseded',
 ] as const;

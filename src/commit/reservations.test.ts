@@ -124,8 +124,9 @@ describe('[S7] a hold is bound, released or expired, once', () => {
       intent: { reason: 'Superseded', actor: 'agent:n1' },
     });
     done(await cell.report(second, 'Released'));
-    done(await cell.forget(third, true));
+    done(await cell.forget(first, false));
     done(await cell.forget(second, false));
+    done(await cell.forget(third, true));
     expect(refOf(third).name).toBe('any-0-3');
   });
 });

@@ -106,6 +106,11 @@ export interface SlotRecord {
   readonly lost?: { readonly replica: string; readonly replicaUid: string };
   /** A voluntary cause ended the last ready incarnation. */
   readonly isDisrupted?: boolean;
+  /**
+   * How many replicas of the slot there are, ended ones too; one if left out. The record goes only with the last of
+   * them, so that without a record there is none, and numbers and names begin anew without meeting an old one.
+   */
+  readonly kept?: number;
 }
 
 /** /m/fence: D, G, κ and W of the cell, which come with each acknowledged renewal. */

@@ -3,9 +3,9 @@ import { runScenario } from './run-scenario.js';
 import { fence } from './scenarios/fence.js';
 import { swarm } from './scenarios/swarm.js';
 
-const seeds = Array.from({ length: 30 }, (_, seed) => seed);
+const seeds = Array.from({ length: 15 }, (_, seed) => seed);
 
-describe('30 seeds of the large worlds', () => {
+describe('15 seeds of the large worlds', () => {
   it.each([swarm, fence])(
     '$name: $about',
     async (scenario) => {

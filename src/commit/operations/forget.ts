@@ -32,8 +32,18 @@ export const forget =
         return reject('SlotTaken', `${name} is the last of slot ${slot}: the next one counts from it`);
       if (record.lost !== undefined && context.checks.has('forget.lost'))
         return reject('SlotTaken', `${record.lost.replica} of slot ${slot} is lost and has not ended`);
+      // Numbers begin anew without the record, and must not meet a replica of that name.
+      if ((record.kept ?? 1) > 1 && context.checks.has('forget.kept'))
+        return reject(
+          'SlotTaken',
+          `earlier replicas of slot ${slot} of ${workload} are still there: forget them first`,
+        );
       endDisruption(draft, tenant, workload, slot, true);
       draft.delete(slotKey(tenant, workload, slot));
+    } else if (record !== undefined) {
+      const { kept = 1, ...rest } = record;
+      const left = kept - 1;
+      draft.put(slotKey(tenant, workload, slot), left > 1 ? { ...rest, kept: left } : rest);
     }
     draft.delete(objectKey('Replica', tenant, name));
     draft.delete(statusKey('Replica', tenant, name));

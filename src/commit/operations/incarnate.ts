@@ -71,6 +71,7 @@ export const incarnate =
       ...(record?.lost !== undefined && { lost: record.lost }),
       ...(lost !== undefined && { lost }),
       ...(record?.isDisrupted === true && { isDisrupted: true }),
+      ...(record !== undefined && { kept: (record.kept ?? 1) + 1 }),
     };
     draft.put(slotKey(tenant, input.workload, slot), next);
     const stored = {
