@@ -98,6 +98,9 @@ export const simulateCommand = (): Command =>
       for await (const report of main.simulate(one === undefined ? main.scenarios : [one], seeds, {
         // One seed cannot show everything.
         mayMiss: flags.seed !== undefined,
+        onSeed: ({ scenario, seed }) => {
+          if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${scenario}: seed ${seed}\r`);
+        },
         ...(flags.trace !== undefined && { trace: (line: string) => void trace.push(line) }),
       })) {
         reports.push(report);

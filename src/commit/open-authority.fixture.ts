@@ -1,6 +1,7 @@
 import type { Env } from '../env/env.js';
 import type { BerthObject } from '../model/object.js';
-import type { Actor, Authority, Outcome, Proposal, Register, ReplicaRef } from '../model/ports.js';
+import type { Actor, Authority, Outcome, Proposal, Register } from '../model/ports.js';
+import { refOf } from '../model/replica-ref.js';
 import type { Epoch } from '../model/records.js';
 import type { Replica } from '../model/kinds/replica.js';
 import { Codec } from '../objects/codec.js';
@@ -126,12 +127,6 @@ export async function openCellOf(opened: Opened, tenantSpec: object = {}, tenant
   return { tenant, scheduler, controller, granter, addWorkload, incarnate };
 }
 
-export const refOf = (replica: Replica): ReplicaRef => ({
-  tenant: replica.metadata.namespace ?? '',
-  name: replica.metadata.name,
-  uid: replica.metadata.uid,
-});
-
 export async function addNode(
   authority: Authority,
   node: string,
@@ -173,3 +168,5 @@ export const proposal = (
   policyRevision: 'builtin',
   operation,
 });
+
+export { refOf } from '../model/replica-ref.js';

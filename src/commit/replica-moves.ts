@@ -8,6 +8,7 @@ import { type Epoch, type NodeAccount, nodeAccountKey, slotKey, type SlotRecord 
 import { isTerminal, type Stage } from '../model/stages.js';
 import { chargedAmount, unpostCharge } from './accounts.js';
 import type { Context } from './context.js';
+import { reject, type Rejection } from './decision.js';
 import type { Draft } from './draft.js';
 import {
   nodeAccount,
@@ -35,6 +36,10 @@ export function findReplica(draft: Draft, { tenant, name, uid }: ReplicaRef): Li
   if (stored === undefined || status === undefined || stored.metadata.uid !== uid) return undefined;
   return { tenant, name, stored, status };
 }
+
+/** The answer where it is gone. */
+export const replicaGone = ({ tenant, name }: ReplicaRef): Rejection =>
+  reject('ReplicaChanged', `replica ${tenant}/${name} is gone`);
 
 export interface Step {
   readonly to: Stage;

@@ -4,6 +4,7 @@ import { type EtcdCluster, startEtcd } from '../../testing/etcd-server.js';
 import { run } from '../../testing/run-process.js';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { type BerthProcess, program, startBerth } from './process.fixture.js';
+import { startTwoServers, type TwoServers } from './two-servers.fixture.js';
 import { type TestClient, testClient } from './test-client.fixture.js';
 
 const apis = '/apis/berth.dev/v1';
@@ -155,7 +156,7 @@ describe('the controllers of berth up', () => {
 
 describe('the controllers of two servers on one etcd', () => {
   let etcd: EtcdCluster;
-  let scratch: ReturnType<typeof scratchDirectory>;
+  let two: TwoServers;
   let servers: BerthProcess[];
   let clients: TestClient[];
   beforeAll(async () => {
@@ -163,22 +164,11 @@ describe('the controllers of two servers on one etcd', () => {
   });
   afterAll(() => etcd.stop());
   beforeEach(async () => {
-    scratch = scratchDirectory('controllers');
-    servers = await Promise.all(
-      ['a', 'b'].map((dir) =>
-        startBerth([
-          ...['server', '--store', `etcd:${etcd.urls.join(',')}`, '--dir', join(scratch.path, dir)],
-          ...['--listen', '127.0.0.1:0'],
-        ]),
-      ),
-    );
-    clients = servers.map(({ kubeconfig }) => testClient(kubeconfig));
+    two = await startTwoServers(etcd, 'controllers');
+    ({ servers, clients } = two);
   });
   afterEach(async () => {
-    for (const client of clients) client.close();
-    for (const { child } of servers) child.kill('SIGKILL');
-    await Promise.all(servers.map(({ ended }) => ended));
-    scratch.remove();
+    await two.close();
   });
 
   const leaseOf = async (client: TestClient, name: string): Promise<Seen['spec'] | undefined> =>

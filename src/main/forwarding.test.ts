@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EtcdCluster, startEtcd } from '../../testing/etcd-server.js';
-import { scratchDirectory } from '../../testing/scratch.js';
 import { done, openAuthority } from '../commit/open-authority.fixture.js';
 import { realEnv } from '../env/real.js';
 import { EtcdStore } from '../store/etcd.js';
-import { type BerthProcess, startBerth } from './process.fixture.js';
-import { type TestClient, testClient } from './test-client.fixture.js';
+import type { BerthProcess } from './process.fixture.js';
+import { startTwoServers, type TwoServers } from './two-servers.fixture.js';
+import type { TestClient } from './test-client.fixture.js';
 
 const apis = '/apis/berth.dev/v1';
 const workloads = `${apis}/namespaces/default/workloads`;
@@ -41,28 +41,17 @@ const operationsAt = async (client: TestClient, route: string): Promise<number> 
 
 describe('the authority of two servers on one etcd', () => {
   let etcd: EtcdCluster;
-  let scratch: ReturnType<typeof scratchDirectory>;
+  let two: TwoServers;
   let servers: BerthProcess[];
   let clients: TestClient[];
   beforeAll(async () => {
     etcd = await startEtcd();
-    scratch = scratchDirectory('forwarding');
-    servers = await Promise.all(
-      ['a', 'b'].map((dir) =>
-        startBerth([
-          ...['server', '--store', `etcd:${etcd.urls.join(',')}`, '--dir', join(scratch.path, dir)],
-          ...['--listen', '127.0.0.1:0'],
-        ]),
-      ),
-    );
-    clients = servers.map(({ kubeconfig }) => testClient(kubeconfig));
+    two = await startTwoServers(etcd, 'forwarding');
+    ({ servers, clients } = two);
   });
   afterAll(async () => {
-    for (const client of clients) client.close();
-    for (const { child } of servers) child.kill('SIGKILL');
-    await Promise.all(servers.map(({ ended }) => ended));
+    await two.close();
     await etcd.stop();
-    scratch.remove();
   });
   const serverAt = (url: string | undefined): number => servers.findIndex((server) => server.url === url);
 
@@ -108,7 +97,7 @@ describe('the authority of two servers on one etcd', () => {
     await expect.poll(() => queued(sender), soon).toBe(20);
     expect(await operationsAt(sender, 'forwarded')).toBeGreaterThanOrEqual(20);
     expect(await operationsAt(receiver, 'received')).toBeGreaterThanOrEqual(20);
-    const log = join(scratch.path, serverAt(authority) === 0 ? 'a' : 'b', 'audit', 'audit.log');
+    const log = join(two.path, serverAt(authority) === 0 ? 'a' : 'b', 'audit', 'audit.log');
     await expect
       .poll(() => readFileSync(log, 'utf8'), soon)
       .toMatch(

@@ -1,6 +1,6 @@
 import { mutantNames, runMutants, type MutantResult } from '../simulate/run-mutants.js';
 import { runScenario, type ScenarioReport } from '../simulate/run-scenario.js';
-import type { Scenario } from '../simulate/scenario.js';
+import type { Scenario, SeedResult } from '../simulate/scenario.js';
 import { fence } from '../simulate/scenarios/fence.js';
 import { scenarios } from '../simulate/scenarios/all.js';
 import { preemption } from '../simulate/scenarios/preemption.js';
@@ -22,7 +22,7 @@ export async function* simulate(
   options: {
     readonly mayMiss: boolean;
     readonly trace?: (line: string) => void;
-    readonly onSeed?: () => void;
+    readonly onSeed?: (result: SeedResult) => void;
   },
 ): AsyncGenerator<ScenarioReport> {
   for (const scenario of chosen) yield await runScenario(scenario, seeds, options);

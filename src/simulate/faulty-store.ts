@@ -1,8 +1,8 @@
 import type { Env } from '../env/env.js';
 import { BerthError } from '../model/errors.js';
+import { FaultyWatch } from './faulty-watch.js';
 import { checkTransaction } from '../store/check-transaction.js';
 import type {
-  ChangeSet,
   KeyRange,
   ReadOptions,
   ReadResult,
@@ -65,7 +65,10 @@ export class FaultyStore implements Store {
   }
 
   watch(range: KeyRange, options: WatchOptions): Watch {
-    return new FaultyWatch(this.store.watch(range, options), options.after, this.env, this.faults);
+    return new FaultyWatch(this.store.watch(range, options), options.after, {
+      delay: () => this.#delay(),
+      isCut: () => this.env.random.chance(this.faults.watchCut),
+    });
   }
 
   async compact(revision: Revision): Promise<void> {
@@ -88,42 +91,5 @@ export class FaultyStore implements Store {
   }
 }
 
-type Turn = IteratorResult<readonly ChangeSet[], undefined>;
-
-class FaultyWatch implements Watch {
-  #isCut = false;
-
-  constructor(
-    private readonly watch: Watch,
-    private delivered: Revision,
-    private readonly env: Env,
-    private readonly faults: StoreFaults,
-  ) {}
-
-  async next(): Promise<Turn> {
-    if (this.#isCut) return { done: true, value: undefined };
-    const turn = await this.watch.next();
-    if (turn.done) return turn;
-    await this.env.sleep(this.env.random.integer(this.faults.latencyMsMax + 1));
-    if (this.env.random.chance(this.faults.watchCut)) {
-      this.#isCut = true;
-      await this.watch.return();
-      throw new BerthError('SlowWatcher', `the watch was cut; watch again after ${this.delivered}`, {
-        details: { resumeAfter: this.delivered },
-      });
-    }
-    this.delivered = turn.value.at(-1)?.revision ?? this.delivered;
-    return turn;
-  }
-
-  return(): Promise<Turn> {
-    return this.watch.return();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-}
-
-const unavailable = (): BerthError =>
+export const unavailable = (): BerthError =>
   new BerthError('StoreUnavailable', 'the store did not answer in time to send anything');

@@ -9,7 +9,7 @@ import { already, commit, type Decide, reject, type Rejection } from '../decisio
 import type { Draft } from '../draft.js';
 import { newCharge } from '../new-charge.js';
 import { checkNeighbours } from '../placement-rules.js';
-import { type LiveReplica, moveReplica, stepBy } from '../replica-moves.js';
+import { type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
 import { gangStatus, putStatus, statusOf, storedReservation } from '../stored.js';
 import { checkProposal, checkUid, type Placing, proposedReplica } from './place.js';
 
@@ -18,8 +18,7 @@ export const bind =
   (context: Context, proposal: Proposal): Decide<{ readonly fence: string }> =>
   (draft) => {
     const replica = proposedReplica(draft, proposal);
-    if (replica === undefined)
-      return reject('ReplicaChanged', `replica ${proposal.replica.tenant}/${proposal.replica.name} is gone`);
+    if (replica === undefined) return replicaGone(proposal.replica);
     const other = checkUid(context, proposal, replica);
     if (other !== undefined) return other;
     const { binding } = replica.status;

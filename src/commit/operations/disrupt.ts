@@ -14,6 +14,7 @@ import {
   moveReplica,
   stepBy,
   type Step,
+  replicaGone,
 } from '../replica-moves.js';
 import { slotRecord, storedWorkload, workloadAccount } from '../stored.js';
 
@@ -25,8 +26,7 @@ export const evict =
   (context: Context, input: Evict): Decide<{ readonly stage: Stage }> =>
   (draft) => {
     const replica = findReplica(draft, input.replica);
-    if (replica === undefined)
-      return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
+    if (replica === undefined) return replicaGone(input.replica);
     const { stage } = replica.status;
     const moved = movedBefore(context, replica.status, input.operation);
     if (moved !== undefined) return already({ stage: moved });

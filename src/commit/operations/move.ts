@@ -3,7 +3,7 @@ import type { Stage, StageActor } from '../../model/stages.js';
 import { checkActor, checkEdge } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
-import { findReplica, movedBefore, moveReplica, stepBy } from '../replica-moves.js';
+import { findReplica, movedBefore, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
 
 /** The edges that have no operation of their own; all others are refused here, whoever owns them. */
 const movedHere: readonly (readonly [actor: StageActor, to: Stage])[] = [
@@ -17,8 +17,7 @@ export const move =
   (context: Context, input: Move): Decide<{ readonly stage: Stage }> =>
   (draft) => {
     const replica = findReplica(draft, input.replica);
-    if (replica === undefined)
-      return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
+    if (replica === undefined) return replicaGone(input.replica);
     const { stage } = replica.status;
     const moved = movedBefore(context, replica.status, input.operation);
     if (moved !== undefined) return already({ stage: moved });

@@ -2,7 +2,7 @@ import type { Postpone } from '../../model/ports.js';
 import { checkActor } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
-import { findReplica } from '../replica-moves.js';
+import { findReplica, replicaGone } from '../replica-moves.js';
 import { putStatus } from '../stored.js';
 
 /** [L6] Says on a replica that waits why it was not placed. Written only when the reason changes (L8, L9). */
@@ -10,8 +10,7 @@ export const postpone =
   (context: Context, input: Postpone): Decide<undefined> =>
   (draft) => {
     const replica = findReplica(draft, input.replica);
-    if (replica === undefined)
-      return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
+    if (replica === undefined) return replicaGone(input.replica);
     if (input.actor.kind !== 'scheduler' && context.checks.has('owner.operation'))
       return reject('NotOwner', `why it is not placed is not for ${input.actor.kind} to say`);
     const stale = checkActor(context, draft, input.actor);

@@ -14,6 +14,7 @@ import {
   type LiveReplica,
   moveReplica,
   stepBy,
+  replicaGone,
 } from '../replica-moves.js';
 import {
   gangStatus,
@@ -33,8 +34,7 @@ export const release =
   (context: Context, input: Release): Decide<{ readonly stage: Stage }> =>
   (draft) => {
     const replica = findReplica(draft, input.replica);
-    if (replica === undefined)
-      return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
+    if (replica === undefined) return replicaGone(input.replica);
     const { stage } = replica.status;
     const moved = movedBefore(context, replica.status, input.operation);
     if (moved !== undefined) return already({ stage: moved });

@@ -4,7 +4,7 @@ import type { Stage } from '../../model/stages.js';
 import { checkEdge, checkNodeEpoch } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
-import { findReplica, movedBefore, moveReplica } from '../replica-moves.js';
+import { findReplica, movedBefore, moveReplica, replicaGone } from '../replica-moves.js';
 import { putStatus, slotRecord } from '../stored.js';
 import { endDisruption } from './disrupt.js';
 
@@ -13,8 +13,7 @@ export const report =
   (context: Context, input: Report): Decide<{ readonly stage: Stage }> =>
   (draft) => {
     const replica = findReplica(draft, input.replica);
-    if (replica === undefined)
-      return reject('ReplicaChanged', `replica ${input.replica.tenant}/${input.replica.name} is gone`);
+    if (replica === undefined) return replicaGone(input.replica);
     const { status, stored, tenant } = replica;
     const moved = movedBefore(context, status, input.operation);
     if (moved !== undefined) return already({ stage: moved });

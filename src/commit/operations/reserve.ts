@@ -14,7 +14,7 @@ import type { Draft } from '../draft.js';
 import { amountsAsked, newCharge } from '../new-charge.js';
 import { checkNeighbours } from '../placement-rules.js';
 import { beyond, isNothing, least } from '../amount-parts.js';
-import { findReplica, type LiveReplica, moveReplica, stepBy } from '../replica-moves.js';
+import { findReplica, type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
 import {
   gangStatus,
   putStatus,
@@ -45,8 +45,7 @@ export const reserve =
     if (before !== undefined && (state === 'Held' || before.spec.operation === input.operation))
       return already({ reservation: name, uid: before.metadata.uid });
     const replica = proposedReplica(draft, input);
-    if (replica === undefined)
-      return reject('ReplicaChanged', `replica ${tenant}/${input.replica.name} is gone`);
+    if (replica === undefined) return replicaGone(input.replica);
     const placing = checkProposal(context, draft, input, replica, ['Queued']);
     if ('kind' in placing) return placing;
     const { candidate } = placing;

@@ -1,7 +1,8 @@
 import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
 import { startMeddler } from '../world/meddler.js';
-import { basics, node, service, startSmallCell, wish } from '../world/small-cell.js';
+import { basics, node, service, startSmallCell } from '../world/small-cell.js';
+import { wish } from '../world/wish.js';
 
 /** Full nodes and urgent work: room is made by those that rank lower, and goes to whom it was made for. */
 export const preemption: Scenario = {

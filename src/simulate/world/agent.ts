@@ -2,6 +2,7 @@ import { msBetween } from '../../env/instant.js';
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Authority, Register, Report } from '../../model/ports.js';
+import { refOf } from '../../model/replica-ref.js';
 import type { Epoch } from '../../model/records.js';
 import { nodeLeaseName } from '../../model/records.js';
 import type { Stage } from '../../model/stages.js';
@@ -224,11 +225,7 @@ class ScriptedAgent {
     const report: Report = {
       node: this.shape.name,
       nodeEpoch: epoch,
-      replica: {
-        tenant: replica.metadata.namespace ?? '',
-        name: replica.metadata.name,
-        uid: replica.metadata.uid,
-      },
+      replica: refOf(replica),
       fence: replica.status?.binding?.fence ?? '',
       ...{ stage, reason },
       operation: `report/${replica.metadata.uid}/${stage}/${replica.status?.transitions?.at(-1)?.operation ?? ''}`,
@@ -251,11 +248,7 @@ class ScriptedAgent {
     const isOwn = replica.status.binding.node === this.shape.name;
     const report = {
       node: this.shape.name,
-      replica: {
-        tenant: replica.metadata.namespace ?? '',
-        name: replica.metadata.name,
-        uid: replica.metadata.uid,
-      },
+      replica: refOf(replica),
       fence: replica.status.binding.fence,
       // Something that would be right if the right one said it.
       stage: random.chance(0.7) ? (plausible[stage] ?? 'Released') : random.pick(allStages),

@@ -1,32 +1,19 @@
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Gang } from '../../model/kinds/gang.js';
-import type { Lease } from '../../model/kinds/lease.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
-import type { Actor, Authority, Outcome, ReplicaRef } from '../../model/ports.js';
-import {
-  type Epoch,
-  leaseKey,
-  type LeaseRecord,
-  nodeLeaseName,
-  slotKey,
-  type SlotRecord,
-  statusKey,
-} from '../../model/records.js';
+import type { Actor, Authority } from '../../model/ports.js';
+import { refOf } from '../../model/replica-ref.js';
+import { nodeLeaseName, slotKey, type SlotRecord } from '../../model/records.js';
 import { stages, type Stage } from '../../model/stages.js';
 import type { Life, SimProcess } from './sim-process.js';
 import type { Reach } from './server.js';
+import { doForbidden } from './forbidden-operations.js';
+import { type ActorKind, none, played, pretend, pretended } from './played-actors.js';
 import type { World } from './world.js';
-
-type ActorKind = Actor['kind'];
-
-/** The actors it plays under leases of its own. */
-const played = ['detector', 'repair-controller', 'drain', 'rollout', 'endpoints-controller'] as const;
-/** Those it only pretends to be, under whatever epoch it has seen of them, also long after. */
-const pretended = ['scheduler', 'workload-controller', 'collector', 'grant-controller'] as const;
 
 /**
  * Plays the controllers that are not there yet, and one that has lost its mind: right and wrong operations in any
@@ -145,7 +132,7 @@ class Meddler {
       const those = replicas.filter(({ status }) => wanted.includes(status?.stage ?? 'Queued'));
       return those.length === 0 || random.chance(0.2) ? replica : random.pick(those);
     };
-    if (random.chance(0.3)) return this.#doForbidden(life, reach, authority, own, replicas, id);
+    if (random.chance(0.3)) return doForbidden(this.world, life, reach, authority, own, replicas, id);
     const ref = refOf(replica);
     switch (random.integer(16)) {
       case 0: {
@@ -257,7 +244,7 @@ class Meddler {
         await this.#bind(life, authority, anyActor(), replica, node, replicas, id);
         return;
       case 14: {
-        const actor = this.#pretend(life, reach, 'grant-controller');
+        const actor = pretend(life, reach, 'grant-controller');
         if (actor !== undefined)
           await authority.grant({ actor, tenant: random.pick(['alpha', 'beta']), operation: id });
         return;
@@ -272,7 +259,7 @@ class Meddler {
           Committed: 'Released',
         } as const;
         await authority.moveGang({
-          actor: this.#pretend(life, reach, 'scheduler') ?? anyActor(),
+          actor: pretend(life, reach, 'scheduler') ?? anyActor(),
           ...{ tenant: 'beta', gang: 'crew', uid: gang?.metadata.uid ?? '' },
           to: random.chance(0.7)
             ? next[state]
@@ -283,239 +270,9 @@ class Meddler {
     }
   }
 
-  /** Things that are wrong whatever happens meanwhile: none of them may ever be committed. */
-  async #doForbidden(
-    life: Life,
-    reach: Reach,
-    authority: Authority,
-    own: ReadonlyMap<ActorKind, Actor>,
-    replicas: readonly Replica[],
-    id: string,
-  ): Promise<void> {
-    const { random } = life.env;
-    const { world } = this;
-    const replica = random.pick(replicas);
-    const ref = refOf(replica);
-    const actors = [...own.values(), ...pretended.map((kind) => this.#pretend(life, reach, kind))];
-    const actor = random.pick(actors.filter((one) => one?.lease !== undefined));
-    const leases = [...reach.cache.list('Lease')]
-      .map(({ object }) => object as Lease)
-      .filter(({ spec }) => spec.holder !== '');
-    if (actor?.lease === undefined || leases.length === 0) return;
-    const lease = random.pick(leases);
-    const before = (epoch: Epoch): Epoch => ({ ...epoch, number: epoch.number - 1 });
-    switch (random.integer(9)) {
-      case 0:
-      case 1: {
-        const stale: Actor = { ...actor, lease: { ...actor.lease, epoch: before(actor.lease.epoch) } };
-        return world.mustReject(
-          'S8',
-          `what ${stale.kind} did under an epoch that is over`,
-          this.#usual(life, reach, authority, stale, replica, id),
-        );
-      }
-      case 2:
-        return world.mustReject(
-          'S8',
-          `a renewal of ${lease.metadata.name} under an epoch that is over`,
-          authority.renew({
-            name: lease.metadata.name,
-            holder: lease.spec.holder,
-            epoch: before(lease.spec.epoch),
-          }),
-        );
-      case 3:
-        return world.mustReject(
-          'S8',
-          `a lease taken from ${lease.spec.holder} without proof`,
-          authority.takeLease({
-            name: lease.metadata.name,
-            holder: 'thief',
-            durationSeconds: 15,
-            operation: id,
-            ...(random.chance(0.5) && { unchangedSince: 1 }),
-          }),
-        );
-      case 4: {
-        const lost = replicas.find(({ status }) => status?.stage === 'Unknown') ?? replica;
-        return world.mustReject(
-          'S6',
-          'an eviction by an agent',
-          authority.evict({
-            actor: { kind: 'agent', name: 'meddler' },
-            replica: refOf(lost),
-            reason: 'Forbidden',
-            operation: id,
-          }),
-        );
-      }
-      case 5: {
-        const scheduler = this.#pretend(life, reach, 'scheduler');
-        const node = random.pick([...reach.objects.list<Node>('Node')]);
-        const waiting = replicas.find(({ status }) => status?.stage === 'Queued') ?? replica;
-        if (scheduler === undefined) return;
-        return world.mustReject(
-          'S5',
-          'a bind for a replica of another uid',
-          authority
-            .bind([
-              {
-                ...{
-                  actor: scheduler,
-                  replica: { ...refOf(waiting), uid: 'another' },
-                  node: node.metadata.name,
-                  nodeEpoch: node.status?.epoch ?? none,
-                },
-                ...{ snapshotRevision: '1', policyRevision: 'builtin', operation: id },
-              },
-            ])
-            .then(([outcome]) => outcome ?? { kind: 'UnknownOutcome', message: '' }),
-        );
-      }
-      case 6: {
-        const controller = this.#pretend(life, reach, 'workload-controller');
-        const { workload, slot, revision } = replica.spec;
-        const record = reach.cache.record(slotKey(ref.tenant, workload, slot))?.value as
-          | SlotRecord
-          | undefined;
-        if (controller === undefined) return;
-        return world.mustReject(
-          'S12',
-          'a replica of a workload of another uid',
-          authority.incarnate({
-            ...{ actor: controller, tenant: ref.tenant, workload, workloadUid: 'another', slot, revision },
-            ...{
-              incarnation: (record?.incarnation ?? 0) + 1,
-              stage: 'Queued',
-              reason: 'Forbidden',
-              operation: id,
-            },
-          }),
-        );
-      }
-      case 7: {
-        const gang = reach.objects.get<Gang>('Gang', 'beta', 'crew');
-        const hold = [...reach.objects.list<Reservation>('Reservation')].find(
-          ({ spec, status }) => spec.intent === 'Gang' && status?.state === 'Held',
-        );
-        const collector = this.#pretend(life, reach, 'collector');
-        if (gang?.status?.state !== 'Committed' || hold === undefined || collector === undefined) return;
-        return world.mustReject(
-          'S7',
-          'the release of a hold of a gang that is committed',
-          authority.releaseHold({
-            actor: collector,
-            tenant: 'beta',
-            reservation: hold.metadata.name,
-            uid: hold.metadata.uid,
-            as: 'Released',
-            reason: 'Forbidden',
-            operation: id,
-          }),
-        );
-      }
-      default:
-        return this.#moveFromElsewhere(
-          authority,
-          own,
-          random.pick(replicas),
-          random.pick(['Bound', 'Starting', 'Ready', 'Serving'] as const),
-          id,
-        );
-    }
-  }
-
-  /** A move that is only right from one stage must have been made from that one. */
-  async #moveFromElsewhere(
-    authority: Authority,
-    own: ReadonlyMap<ActorKind, Actor>,
-    replica: Replica,
-    from: Stage,
-    id: string,
-  ): Promise<void> {
-    const actor = own.get('repair-controller');
-    if (actor === undefined) return;
-    const { tenant, name } = refOf(replica);
-    const outcome = await authority.move({
-      actor,
-      replica: refOf(replica),
-      from,
-      to: 'Unknown',
-      reason: 'Guess',
-      operation: id,
-    });
-    if (outcome.kind !== 'Committed') return;
-    const { status } = (this.world.history.get(statusKey('Replica', tenant, name)) ?? {}) as Pick<
-      Replica,
-      'status'
-    >;
-    const made = status?.transitions?.find(({ operation }) => operation === id);
-    if (made !== undefined && made.from !== from)
-      this.world.report([
-        {
-          rule: 'S6',
-          revision: Number(outcome.revision),
-          message: `${name} was moved from ${made.from}; it was to be moved from ${from}`,
-        },
-      ]);
-  }
-
-  /** What an actor of this kind usually does, as well as can be. */
-  #usual(
-    life: Life,
-    reach: Reach,
-    authority: Authority,
-    actor: Actor,
-    replica: Replica,
-    id: string,
-  ): Promise<Outcome<unknown>> {
-    const ref = refOf(replica);
-    const from = replica.status?.stage ?? 'Queued';
-    const node = life.env.random.pick([...reach.objects.list<Node>('Node')]);
-    const nodeEpoch = node.status?.epoch ?? none;
-    switch (actor.kind) {
-      case 'detector':
-        return authority.gate({
-          actor,
-          node: node.metadata.name,
-          nodeEpoch,
-          reachability: node.status?.reachability === 'Fresh' ? 'Suspect' : 'Fresh',
-          reason: 'Stale',
-          operation: id,
-        });
-      case 'repair-controller':
-        return authority.move({ actor, replica: ref, from, to: 'Unknown', reason: 'Stale', operation: id });
-      case 'endpoints-controller':
-        return authority.move({
-          actor,
-          replica: ref,
-          from,
-          to: from === 'Ready' ? 'Serving' : 'Ready',
-          reason: 'Stale',
-          operation: id,
-        });
-      case 'scheduler':
-        return authority
-          .bind([
-            {
-              ...{ actor, replica: ref, node: node.metadata.name, nodeEpoch },
-              ...{ snapshotRevision: '1', policyRevision: 'builtin', operation: id },
-            },
-          ])
-          .then(([outcome]) => outcome as Outcome<unknown>);
-      case 'grant-controller':
-        return authority.grant({ actor, tenant: ref.tenant, operation: id });
-      case 'collector':
-      case 'workload-controller':
-        return authority.forget({ actor, replica: ref, dropSlot: true, operation: id });
-      default:
-        return authority.evict({ actor, replica: ref, reason: 'Stale', operation: id });
-    }
-  }
-
   /** Forgetting a replica drops its slot only where that was asked for. */
   async #forget(life: Life, authority: Authority, reach: Reach, replica: Replica, id: string): Promise<void> {
-    const actor = this.#pretend(life, reach, 'workload-controller');
+    const actor = pretend(life, reach, 'workload-controller');
     if (actor === undefined) return;
     const dropSlot = life.env.random.chance(0.5);
     const outcome = await authority.forget({ actor, replica: refOf(replica), dropSlot, operation: id });
@@ -537,25 +294,13 @@ class Meddler {
     const candidates = [
       ...own.values(),
       ...past,
-      ...pretended.map((kind) => this.#pretend(life, reach, kind)),
+      ...pretended.map((kind) => pretend(life, reach, kind)),
     ].filter((actor) => actor !== undefined);
     if (candidates.length === 0 || random.chance(0.1))
       return { kind: random.pick([...played, ...pretended, 'user', 'agent'] as const), name: 'meddler' };
     const actor = random.pick(candidates);
     // Somebody's lease under another's name, now and then.
     return random.chance(0.2) ? { ...actor, kind: random.pick([...played, ...pretended]) } : actor;
-  }
-
-  /** Acts as another under the epoch that the other has now, or had. */
-  #pretend(life: Life, { cache }: Reach, kind: (typeof pretended)[number]): Actor | undefined {
-    const names = kind === 'scheduler' ? ['scheduler', 'scheduler-a', 'scheduler-b'] : [kind];
-    const name = life.env.random.pick(names);
-    const lease = cache.record(leaseKey(name))?.value as LeaseRecord | undefined;
-    if (lease === undefined) return undefined;
-    const epoch: Epoch = life.env.random.chance(0.3)
-      ? { ...lease.epoch, number: Math.max(1, lease.epoch.number - 1) }
-      : lease.epoch;
-    return { kind, name: 'meddler', lease: { name, epoch } };
   }
 
   async #move(authority: Authority, actor: Actor, replica: Replica, to: Stage, id: string): Promise<void> {
@@ -603,7 +348,7 @@ class Meddler {
     id: string,
   ): Promise<void> {
     const { random } = life.env;
-    const actor = this.#pretend(life, reach, 'workload-controller');
+    const actor = pretend(life, reach, 'workload-controller');
     const tenant = replica.metadata.namespace ?? '';
     const { workload: name, slot, revision } = replica.spec;
     const workload = reach.objects.get<Workload>('Workload', tenant, name);
@@ -651,14 +396,6 @@ class Meddler {
     }
   }
 }
-
-const none: Epoch = { cell: 1, number: 0 };
-
-const refOf = ({ metadata }: Replica): ReplicaRef => ({
-  tenant: metadata.namespace ?? '',
-  name: metadata.name,
-  uid: metadata.uid,
-});
 
 /** Adds it to the world; it starts with all others. */
 export const startMeddler = (...parts: ConstructorParameters<typeof Meddler>): SimProcess =>

@@ -3,6 +3,7 @@ import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Actor, Authority, Outcome, Proposal, ReplicaRef } from '../../model/ports.js';
+import { refOf } from '../../model/replica-ref.js';
 import { nodeAccountKey, type NodeAccount } from '../../model/records.js';
 import { Leadership } from '../../reconcile/runtime/leadership.js';
 import { isTerminal } from '../../model/stages.js';
@@ -342,12 +343,6 @@ const pickAny = (
         Array.from({ length: count }, () => random.pick(node.status?.devices?.[name] ?? ['none'])),
       ]),
   );
-
-const refOf = ({ metadata }: Replica): ReplicaRef => ({
-  tenant: metadata.namespace ?? '',
-  name: metadata.name,
-  uid: metadata.uid,
-});
 
 /** Adds it to the world; it starts with all others. */
 export const startPlacer = (...parts: ConstructorParameters<typeof ScriptedPlacer>): SimProcess =>

@@ -1,7 +1,5 @@
-import { BerthError } from '../../model/errors.js';
 import { checkTransaction } from '../../store/check-transaction.js';
 import type {
-  ChangeSet,
   KeyRange,
   ReadOptions,
   ReadResult,
@@ -13,6 +11,8 @@ import type {
   WatchOptions,
 } from '../../store/contract.js';
 import type { Env } from '../../env/env.js';
+import { unavailable } from '../faulty-store.js';
+import { FaultyWatch } from '../faulty-watch.js';
 import type { Faults } from './faults.js';
 import type { Life } from './sim-process.js';
 
@@ -74,12 +74,11 @@ export class ProcessStore implements Store {
   }
 
   watch(range: KeyRange, options: WatchOptions): Watch {
-    return new ProcessWatch(
-      this.shared.store.watch(range, options),
+    const watch = this.shared.store.watch(range, options);
+    return new FaultyWatch(
+      { next: () => this.life.whileAlive(watch.next()), return: () => watch.return() },
       options.after,
-      this.life,
-      this.faults,
-      this.isCut,
+      { delay: () => this.#watchDelay(), isCut: () => this.#strikes('watch.cut') },
     );
   }
 
@@ -107,51 +106,14 @@ export class ProcessStore implements Store {
     return { kind: 'UnknownOutcome', cause: new Error(why) };
   }
 
+  async #watchDelay(): Promise<void> {
+    const { env } = this.life;
+    await this.#delay();
+    if (this.#strikes('watch.lag')) await env.sleep(env.random.integer(lagMsMax));
+    while (this.isCut()) await env.sleep(100);
+  }
+
   #delay(): Promise<void> {
     return this.life.env.sleep(1 + this.life.env.random.integer(latencyMsMax));
   }
 }
-
-type Turn = IteratorResult<readonly ChangeSet[], undefined>;
-
-class ProcessWatch implements Watch {
-  #isCut = false;
-
-  constructor(
-    private readonly watch: Watch,
-    private delivered: Revision,
-    private readonly life: Life,
-    private readonly faults: Faults,
-    private readonly isStoreCut: () => boolean,
-  ) {}
-
-  async next(): Promise<Turn> {
-    if (this.#isCut) return { done: true, value: undefined };
-    const turn = await this.life.whileAlive(this.watch.next());
-    if (turn.done) return turn;
-    const { env } = this.life;
-    await env.sleep(1 + env.random.integer(latencyMsMax));
-    if (this.faults.strikes('watch.lag', env.random)) await env.sleep(env.random.integer(lagMsMax));
-    while (this.isStoreCut()) await env.sleep(100);
-    if (this.faults.strikes('watch.cut', env.random)) {
-      this.#isCut = true;
-      await this.watch.return();
-      throw new BerthError('SlowWatcher', `the watch was cut; watch again after ${this.delivered}`, {
-        details: { resumeAfter: this.delivered },
-      });
-    }
-    this.delivered = turn.value.at(-1)?.revision ?? this.delivered;
-    return turn;
-  }
-
-  return(): Promise<Turn> {
-    return this.watch.return();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-}
-
-const unavailable = (): BerthError =>
-  new BerthError('StoreUnavailable', 'the store did not answer in time to send anything');

@@ -4,6 +4,7 @@ import { type PlacerOptions, startPlacer } from './placer.js';
 import type { SimProcess } from './sim-process.js';
 import { startServer } from './start-server.js';
 import { startUser } from './user.js';
+import { wish } from './wish.js';
 import type { World } from './world.js';
 
 export interface SmallCell {
@@ -32,15 +33,6 @@ export function startSmallCell(
     });
   return { servers, user: startUser(world, shape.wishes, false) };
 }
-
-/** An object as its user writes it. */
-export const wish = (kind: string, namespace: string | undefined, name: string, spec: object): BerthObject =>
-  ({
-    apiVersion: 'berth.dev/v1',
-    kind,
-    metadata: { name, ...(namespace !== undefined && { namespace }) },
-    spec,
-  }) as unknown as BerthObject;
 
 export const service = (
   tenant: string,

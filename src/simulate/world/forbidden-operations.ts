@@ -1,0 +1,240 @@
+import type { Gang } from '../../model/kinds/gang.js';
+import type { Lease } from '../../model/kinds/lease.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Reservation } from '../../model/kinds/reservation.js';
+import type { Actor, Authority, Outcome } from '../../model/ports.js';
+import { type Epoch, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
+import { refOf } from '../../model/replica-ref.js';
+import type { Stage } from '../../model/stages.js';
+import { type ActorKind, none, pretend, pretended } from './played-actors.js';
+import type { Reach } from './server.js';
+import type { Life } from './sim-process.js';
+import type { World } from './world.js';
+
+/** Things that are wrong whatever happens meanwhile: none of them may ever be committed. */
+export async function doForbidden(
+  world: World,
+  life: Life,
+  reach: Reach,
+  authority: Authority,
+  own: ReadonlyMap<ActorKind, Actor>,
+  replicas: readonly Replica[],
+  id: string,
+): Promise<void> {
+  const { random } = life.env;
+  const replica = random.pick(replicas);
+  const ref = refOf(replica);
+  const actors = [...own.values(), ...pretended.map((kind) => pretend(life, reach, kind))];
+  const actor = random.pick(actors.filter((one) => one?.lease !== undefined));
+  const leases = [...reach.cache.list('Lease')]
+    .map(({ object }) => object as Lease)
+    .filter(({ spec }) => spec.holder !== '');
+  if (actor?.lease === undefined || leases.length === 0) return;
+  const lease = random.pick(leases);
+  const before = (epoch: Epoch): Epoch => ({ ...epoch, number: epoch.number - 1 });
+  switch (random.integer(9)) {
+    case 0:
+    case 1: {
+      const stale: Actor = { ...actor, lease: { ...actor.lease, epoch: before(actor.lease.epoch) } };
+      return world.mustReject(
+        'S8',
+        `what ${stale.kind} did under an epoch that is over`,
+        usual(life, reach, authority, stale, replica, id),
+      );
+    }
+    case 2:
+      return world.mustReject(
+        'S8',
+        `a renewal of ${lease.metadata.name} under an epoch that is over`,
+        authority.renew({
+          name: lease.metadata.name,
+          holder: lease.spec.holder,
+          epoch: before(lease.spec.epoch),
+        }),
+      );
+    case 3:
+      return world.mustReject(
+        'S8',
+        `a lease taken from ${lease.spec.holder} without proof`,
+        authority.takeLease({
+          name: lease.metadata.name,
+          holder: 'thief',
+          durationSeconds: 15,
+          operation: id,
+          ...(random.chance(0.5) && { unchangedSince: 1 }),
+        }),
+      );
+    case 4: {
+      const lost = replicas.find(({ status }) => status?.stage === 'Unknown') ?? replica;
+      return world.mustReject(
+        'S6',
+        'an eviction by an agent',
+        authority.evict({
+          actor: { kind: 'agent', name: 'meddler' },
+          replica: refOf(lost),
+          reason: 'Forbidden',
+          operation: id,
+        }),
+      );
+    }
+    case 5: {
+      const scheduler = pretend(life, reach, 'scheduler');
+      const node = random.pick([...reach.objects.list<Node>('Node')]);
+      const waiting = replicas.find(({ status }) => status?.stage === 'Queued') ?? replica;
+      if (scheduler === undefined) return;
+      return world.mustReject(
+        'S5',
+        'a bind for a replica of another uid',
+        authority
+          .bind([
+            {
+              ...{
+                actor: scheduler,
+                replica: { ...refOf(waiting), uid: 'another' },
+                node: node.metadata.name,
+                nodeEpoch: node.status?.epoch ?? none,
+              },
+              ...{ snapshotRevision: '1', policyRevision: 'builtin', operation: id },
+            },
+          ])
+          .then(([outcome]) => outcome ?? { kind: 'UnknownOutcome', message: '' }),
+      );
+    }
+    case 6: {
+      const controller = pretend(life, reach, 'workload-controller');
+      const { workload, slot, revision } = replica.spec;
+      const record = reach.cache.record(slotKey(ref.tenant, workload, slot))?.value as SlotRecord | undefined;
+      if (controller === undefined) return;
+      return world.mustReject(
+        'S12',
+        'a replica of a workload of another uid',
+        authority.incarnate({
+          ...{ actor: controller, tenant: ref.tenant, workload, workloadUid: 'another', slot, revision },
+          ...{
+            incarnation: (record?.incarnation ?? 0) + 1,
+            stage: 'Queued',
+            reason: 'Forbidden',
+            operation: id,
+          },
+        }),
+      );
+    }
+    case 7: {
+      const gang = reach.objects.get<Gang>('Gang', 'beta', 'crew');
+      const hold = [...reach.objects.list<Reservation>('Reservation')].find(
+        ({ spec, status }) => spec.intent === 'Gang' && status?.state === 'Held',
+      );
+      const collector = pretend(life, reach, 'collector');
+      if (gang?.status?.state !== 'Committed' || hold === undefined || collector === undefined) return;
+      return world.mustReject(
+        'S7',
+        'the release of a hold of a gang that is committed',
+        authority.releaseHold({
+          actor: collector,
+          tenant: 'beta',
+          reservation: hold.metadata.name,
+          uid: hold.metadata.uid,
+          as: 'Released',
+          reason: 'Forbidden',
+          operation: id,
+        }),
+      );
+    }
+    default:
+      return moveFromElsewhere(
+        world,
+        authority,
+        own,
+        random.pick(replicas),
+        random.pick(['Bound', 'Starting', 'Ready', 'Serving'] as const),
+        id,
+      );
+  }
+}
+
+/** A move that is only right from one stage must have been made from that one. */
+async function moveFromElsewhere(
+  world: World,
+  authority: Authority,
+  own: ReadonlyMap<ActorKind, Actor>,
+  replica: Replica,
+  from: Stage,
+  id: string,
+): Promise<void> {
+  const actor = own.get('repair-controller');
+  if (actor === undefined) return;
+  const { tenant, name } = refOf(replica);
+  const outcome = await authority.move({
+    actor,
+    replica: refOf(replica),
+    from,
+    to: 'Unknown',
+    reason: 'Guess',
+    operation: id,
+  });
+  if (outcome.kind !== 'Committed') return;
+  const { status } = (world.history.get(statusKey('Replica', tenant, name)) ?? {}) as Pick<Replica, 'status'>;
+  const made = status?.transitions?.find(({ operation }) => operation === id);
+  if (made !== undefined && made.from !== from)
+    world.report([
+      {
+        rule: 'S6',
+        revision: Number(outcome.revision),
+        message: `${name} was moved from ${made.from}; it was to be moved from ${from}`,
+      },
+    ]);
+}
+
+/** What an actor of this kind usually does, as well as can be. */
+function usual(
+  life: Life,
+  reach: Reach,
+  authority: Authority,
+  actor: Actor,
+  replica: Replica,
+  id: string,
+): Promise<Outcome<unknown>> {
+  const ref = refOf(replica);
+  const from = replica.status?.stage ?? 'Queued';
+  const node = life.env.random.pick([...reach.objects.list<Node>('Node')]);
+  const nodeEpoch = node.status?.epoch ?? none;
+  switch (actor.kind) {
+    case 'detector':
+      return authority.gate({
+        actor,
+        node: node.metadata.name,
+        nodeEpoch,
+        reachability: node.status?.reachability === 'Fresh' ? 'Suspect' : 'Fresh',
+        reason: 'Stale',
+        operation: id,
+      });
+    case 'repair-controller':
+      return authority.move({ actor, replica: ref, from, to: 'Unknown', reason: 'Stale', operation: id });
+    case 'endpoints-controller':
+      return authority.move({
+        actor,
+        replica: ref,
+        from,
+        to: from === 'Ready' ? 'Serving' : 'Ready',
+        reason: 'Stale',
+        operation: id,
+      });
+    case 'scheduler':
+      return authority
+        .bind([
+          {
+            ...{ actor, replica: ref, node: node.metadata.name, nodeEpoch },
+            ...{ snapshotRevision: '1', policyRevision: 'builtin', operation: id },
+          },
+        ])
+        .then(([outcome]) => outcome as Outcome<unknown>);
+    case 'grant-controller':
+      return authority.grant({ actor, tenant: ref.tenant, operation: id });
+    case 'collector':
+    case 'workload-controller':
+      return authority.forget({ actor, replica: ref, dropSlot: true, operation: id });
+    default:
+      return authority.evict({ actor, replica: ref, reason: 'Stale', operation: id });
+  }
+}
