@@ -34,6 +34,9 @@ interface HeldRecord extends CachedRecord {
   readonly slot: Slot | undefined;
 }
 
+/** Told of every change of a record while it is taken in: be quick, never throw. Undefined: it is gone. */
+export type RecordListener = (storedKey: string, value: unknown) => void;
+
 interface KindIndex {
   readonly slots: Map<string, Slot>;
   // Of the slots that hold an object: a status alone is none.
@@ -57,6 +60,7 @@ export class ObjectCache {
   // By the key of the store, all of them: the authority looks up single keys many times for each operation.
   readonly #records = new Map<string, HeldRecord>();
   readonly #watchers = new Set<WatchBuffer<ObjectEvent>>();
+  readonly #listeners = new Set<RecordListener>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly wake: () => void }>();
   readonly #stop = new AbortController();
   #kept: ChangeSet<ObjectEvent>[] = [];
@@ -135,6 +139,13 @@ export class ObjectCache {
   /** What stands under the keys that begin with this, in no order. */
   *records(prefix: string): Generator<readonly [key: string, record: CachedRecord]> {
     for (const entry of this.#records) if (entry[0].startsWith(prefix)) yield entry;
+  }
+
+  /** Tells of every change of a record after the call, until the signal aborts; after a cut, of the difference. */
+  listen(listener: RecordListener, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#listeners.add(listener);
+    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
   }
 
   /** The objects of a kind, in order of tenant and name; of one tenant if given. */
@@ -261,7 +272,11 @@ export class ObjectCache {
       touch(record.slot);
       setPart(record.slot, entry.key, record);
     }
-    for (const key of this.#records.keys()) if (!present.has(key)) this.#records.delete(key);
+    for (const key of this.#records.keys()) {
+      if (present.has(key)) continue;
+      this.#records.delete(key);
+      this.#tell(key, undefined);
+    }
     for (const index of this.#kinds.values()) {
       for (const slot of index.slots.values()) {
         if (slot.stored !== undefined && !present.has(storedUnder(slot.key))) {
@@ -284,7 +299,7 @@ export class ObjectCache {
       const key = change.kind === 'put' ? change.entry.key : change.key;
       const record = change.kind === 'put' ? this.#setRecord(change.entry) : undefined;
       const slot = (record ?? this.#records.get(key))?.slot;
-      if (record === undefined) this.#records.delete(key);
+      if (record === undefined && this.#records.delete(key)) this.#tell(key, undefined);
       if (slot === undefined) continue;
       if (!touched.has(slot)) touched.set(slot, { slot, before: this.#cached(slot) });
       setPart(slot, key, record);
@@ -360,7 +375,12 @@ export class ObjectCache {
       slot: before === undefined ? this.#slotOf(entry.key) : before.slot,
     };
     this.#records.set(entry.key, record);
+    this.#tell(entry.key, record.value);
     return record;
+  }
+
+  #tell(storedKey: string, value: unknown): void {
+    for (const listener of this.#listeners) listener(storedKey, value);
   }
 
   #cached(slot: Slot | undefined): CachedObject | undefined {

@@ -2,14 +2,14 @@ import type { Env } from '../env/env.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
 import type { BerthObject } from '../model/object.js';
-import type { Actor, Authority, Objects } from '../model/ports.js';
+import type { Actor, Authority, LeadingTerm, Objects } from '../model/ports.js';
 import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
 import { OrphanReconciler } from './collect/orphan-reconciler.js';
 import { RevisionReconciler } from './collect/revision-reconciler.js';
 import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
 import { type Acting, keyOfObject } from './runtime/acting.js';
 import { Controller, type ControllerCounters, type ControllerParts } from './runtime/controller.js';
-import { Leadership, type Term } from './runtime/leadership.js';
+import { Leadership } from './runtime/leadership.js';
 import { ObjectIndex } from './runtime/object-index.js';
 import type { Reconciler, ReportProblem } from './runtime/requeue.js';
 import { workloadKeyOf, workloadKeysOf } from './workload/workload-keys.js';
@@ -107,7 +107,7 @@ export class Controllers {
     });
   }
 
-  #indexes(term: Term): [ObjectIndex<Replica>, ObjectIndex<WorkloadRevision>] {
+  #indexes(term: LeadingTerm): [ObjectIndex<Replica>, ObjectIndex<WorkloadRevision>] {
     const { objects } = this.parts;
     const replicas = new ObjectIndex<Replica>(objects, 'Replica', workloadKeyOf);
     const revisions = new ObjectIndex<WorkloadRevision>(objects, 'WorkloadRevision', workloadKeyOf);
@@ -120,7 +120,7 @@ export class Controllers {
   #lead(
     kind: LeadingActor,
     signal: AbortSignal,
-    start: (acting: Acting, term: Term) => readonly Promise<void>[],
+    start: (acting: Acting, term: LeadingTerm) => readonly Promise<void>[],
   ): Promise<void> {
     const { objects, authority, env, report, holder, address, leaseSeconds, isAlone } = this.parts;
     const leadership = new Leadership({
