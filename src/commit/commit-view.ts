@@ -34,6 +34,9 @@ const noBatch = -1;
 export class CommitView implements View {
   readonly #ahead = new Map<string, Ahead>();
   #sweepAt = sweepAtLeast;
+  // Every transition names it: written out once for each revision, not for each operation.
+  #version = -1;
+  #shownVersion = '';
 
   constructor(
     private readonly cache: ObjectCache,
@@ -41,7 +44,12 @@ export class CommitView implements View {
   ) {}
 
   get version(): string {
-    return String(this.cache.version);
+    const { version } = this.cache;
+    if (version !== this.#version) {
+      this.#version = version;
+      this.#shownVersion = String(version);
+    }
+    return this.#shownVersion;
   }
 
   versionOf(revision: Revision): number {
