@@ -30,3 +30,14 @@ export function takeApart(object: BerthObject): { stored: StoredObject; status: 
   const stored: StoredObject = { apiVersion, kind, metadata: kept, ...rest };
   return { stored, status: status === undefined ? undefined : { status } };
 }
+
+const metadataStart = '"metadata":{';
+
+/**
+ * The JSON of a new object as its creator sees it, made from the JSON it is stored as instead of encoding it again:
+ * all that is stored is there but the version. The first metadata are the object's own, after `takeApart`.
+ */
+export function shownJson(storedJson: string, resourceVersion: string): string {
+  const at = storedJson.indexOf(metadataStart) + metadataStart.length;
+  return `${storedJson.slice(0, at)}"resourceVersion":"${resourceVersion}",${storedJson.slice(at)}`;
+}

@@ -5,8 +5,8 @@
 export class Codec {
   readonly #known = new WeakMap<Uint8Array, unknown>();
 
-  encode(value: unknown): Buffer {
-    const bytes = Buffer.from(JSON.stringify(value));
+  encode(value: unknown, json = JSON.stringify(value)): Buffer {
+    const bytes = Buffer.from(json);
     this.#known.set(bytes, value);
     return bytes;
   }
