@@ -122,9 +122,9 @@ export class AuditLog {
   }
 
   async #drain(): Promise<void> {
-    // Opening and closing the file costs as much as many lines do: what comes within a moment shares it.
-    await this.#env.sleep(gatherMs);
     while (this.#waiting.length > 0) {
+      // Opening and closing the file costs as much as many lines do: what comes within a moment shares it.
+      if (this.#waiting.length < batchLinesMax && !this.#isClosed) await this.#env.sleep(gatherMs);
       try {
         const count = await this.#writeBatch();
         this.#waiting.splice(0, count);
