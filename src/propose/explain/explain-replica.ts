@@ -73,7 +73,7 @@ export const shownRejections = (placement: PlacementFacts): string =>
 
 function placementMessage(placement: PlacementFacts | undefined): string {
   if (placement === undefined || placement.fits.count > 0) return '';
-  return placement.nodes === 0 ? 'there are no nodes' : placement.rejections[0]?.message ?? '';
+  return placement.nodes === 0 ? 'there are no nodes' : (placement.rejections[0]?.message ?? '');
 }
 
 function stateOf(

@@ -48,7 +48,8 @@ export function explainWorkload({ workload, replicas, placement }: WorkloadFacts
       answer: `${subject} has changed (generation ${metadata.generation}) and the workload controller has not looked at it yet`,
     };
   const limitedBy = progress?.limitedBy;
-  const reason = cannot && limitedBy !== 'Quota' ? (topReason(placement) ?? progress?.reason) : progress?.reason;
+  const reason =
+    cannot && limitedBy !== 'Quota' ? (topReason(placement) ?? progress?.reason) : progress?.reason;
   return {
     state,
     stages,
