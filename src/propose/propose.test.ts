@@ -223,7 +223,7 @@ describe('propose', () => {
     const held = (status: object, intent = 'Gang'): TurnResult => {
       picture.put('Reservation', 'bank', 'hold-1', { intent, node: 'n2' });
       picture.cell.apply(statusKey('Reservation', 'bank', 'hold-1'), { status });
-      picture.cell.unassume({ tenant: 'bank', name: 'web-0-1' });
+      picture.cell.unassume({ uid: 'uid-web-0-1' });
       return propose(
         picture.cell,
         { classKey: 'bank/web-r1', replicas: replica === undefined ? [] : [replica] },
