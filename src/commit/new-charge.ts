@@ -7,9 +7,9 @@ import {
   ownValue,
   subtractAmounts,
 } from '../model/amount.js';
-import type { Tenant } from '../model/kinds/tenant.js';
 import type { Charge } from '../model/parts/charge.js';
 import type { Template } from '../model/parts/template.js';
+import { rankOfCharge } from '../model/rank.js';
 import type { NodeAccount, TenantAccount } from '../model/records.js';
 import type { Context } from './context.js';
 import { reject, type Rejection } from './decision.js';
@@ -27,6 +27,8 @@ export interface Wanted extends Candidate {
   readonly devices?: Readonly<Record<string, readonly string[]>> | undefined;
   /** What victims on the node will free for it: devices by class are then not all claimed yet. */
   readonly awaited?: Amount;
+  /** Ports by name that victims still have: they are claimed when those end. */
+  readonly awaitedPorts?: Readonly<Record<string, number>>;
 }
 
 /** The charge of a replica on a node, if node, tenant and the claims allow it now. Posted by the caller. */
@@ -44,7 +46,7 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
     );
   const devices = pickDevices(context, account, now, wanted.devices);
   if ('kind' in devices) return devices;
-  const ports = pickPorts(context, account, resources?.ports ?? []);
+  const ports = pickPorts(context, account, resources?.ports ?? [], wanted.awaitedPorts);
   if ('kind' in ports) return ports;
 
   const books = tenantAccount(draft, tenant);
@@ -56,7 +58,7 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
   return {
     tenant,
     node: node.metadata.name,
-    rank: rankOf(books, storedTenant(draft, undefined, tenant)?.spec, amount),
+    rank: rankOfCharge(books, guaranteedTo(draft, tenant), amount),
     amounts,
     workload: revision.spec.workload,
     revision: revision.metadata.name,
@@ -99,12 +101,8 @@ function checkGrant({ grant, used }: TenantAccount, more: Amount, tenant: string
     : reject('GrantExhausted', `tenant ${tenant} would have more ${over} than is granted to this cell`);
 }
 
-/** Guaranteed if all of it is within the guarantee, beside what is charged as Guaranteed already. */
-function rankOf(books: TenantAccount, spec: Tenant['spec'] | undefined, amount: Amount): Charge['rank'] {
-  const guaranteed = amountOf(spec?.guaranteed ?? none);
-  const used = subtractAmounts(books.used, books.borrowed);
-  return firstOver(used, amount, guaranteed, 'isNone') === undefined ? 'Guaranteed' : 'Borrowed';
-}
+const guaranteedTo = (draft: Draft, tenant: string): Amount =>
+  amountOf(storedTenant(draft, undefined, tenant)?.spec.guaranteed ?? none);
 
 type Picked<T> = { readonly picked: Readonly<Record<string, T>> };
 
@@ -150,6 +148,7 @@ function pickPorts(
   { checks }: Context,
   { claims }: NodeAccount,
   asked: readonly string[],
+  awaited: Readonly<Record<string, number>> | undefined,
 ): Picked<number> | Rejection {
   if (asked.length === 0) return nothingPicked;
   const picked: Record<string, number> = {};
@@ -158,7 +157,7 @@ function pickPorts(
   // Those with a number first: a name must not be given a number that another asks for.
   for (const port of asked) {
     const [name = '', number] = port.split(':');
-    if (number === undefined) continue;
+    if (number === undefined || ownValue(awaited, name) !== undefined) continue;
     if (!isFree(Number(number)))
       return reject(
         'PortTaken',
