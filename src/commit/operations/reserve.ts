@@ -14,7 +14,7 @@ import { already, commit, type Decide, reject, type Rejection } from '../decisio
 import type { Draft } from '../draft.js';
 import { amountsAsked, newCharge } from '../new-charge.js';
 import { checkNeighbours } from '../placement-rules.js';
-import { beyond, isNothing, least } from '../amount-parts.js';
+import { beyond, isNothing, least } from '../../model/amount-parts.js';
 import { findReplica, type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
 import {
   gangStatus,
