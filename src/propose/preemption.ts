@@ -150,7 +150,7 @@ export class PreemptionPlanner {
       const harm = leastHarm(node, preemptor);
       if (harm !== undefined) candidates.push({ node, ...harm, tie: this.cell.tieOf(node.name) });
     }
-    return candidates.sort(compareCandidates);
+    return candidates.toSorted(compareCandidates);
   }
 
   /** The same list after one node has changed. */
