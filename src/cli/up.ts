@@ -1,6 +1,13 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { packageVersion } from './package-version.js';
-import { eventsTtlOption, historyOption, type RetentionFlags } from './retention-options.js';
+import {
+  decisionLimitsOf,
+  decisionsSizeOption,
+  decisionsTtlOption,
+  eventsTtlOption,
+  historyOption,
+  type RetentionFlags,
+} from './retention-options.js';
 import { runUntilStopped } from './run-until-stopped.js';
 
 const portOf = (text: string): number => {
@@ -22,17 +29,20 @@ export const upCommand = (): Command =>
     .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
     .addOption(historyOption())
     .addOption(eventsTtlOption())
-    .action(({ dir, port, history, eventsTtl }: UpFlags) =>
+    .addOption(decisionsTtlOption())
+    .addOption(decisionsSizeOption())
+    .action((flags: UpFlags) =>
       runUntilStopped(async (surroundings) => {
         // Only this command needs it, and it takes a moment to load.
         const { up } = await import('../main/up.js');
         return up({
           ...surroundings,
-          dir,
-          port,
+          dir: flags.dir,
+          port: flags.port,
           version: packageVersion(),
-          historyMs: history,
-          eventsTtlMs: eventsTtl,
+          historyMs: flags.history,
+          eventsTtlMs: flags.eventsTtl,
+          decisionLimits: decisionLimitsOf(flags),
         });
       }),
     );

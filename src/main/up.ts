@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Env } from '../env/env.js';
+import type { DecisionLimits } from '../model/decisions.js';
 import { type Running, server } from './server.js';
 
 export interface UpOptions {
@@ -8,6 +9,7 @@ export interface UpOptions {
   readonly version: string;
   readonly historyMs: number;
   readonly eventsTtlMs: number;
+  readonly decisionLimits?: DecisionLimits;
   readonly env: Env;
   readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;

@@ -1,6 +1,4 @@
-import { type Amount, firstOver, subtractAmounts } from './amount.js';
 import type { Charge } from './parts/charge.js';
-import type { TenantAccount } from './records.js';
 
 // Priorities reach from -1e9 to 1e9: whatever is Guaranteed stands above whatever is Borrowed.
 const guaranteedAbove = 2 ** 32;
@@ -11,13 +9,3 @@ const guaranteedAbove = 2 ** 32;
  */
 export const rankWeight = (rank: Charge['rank'], priority: number): number =>
   (rank === 'Guaranteed' ? guaranteedAbove : 0) + priority;
-
-/** Guaranteed if all of it is within the guarantee, beside what is charged as Guaranteed already. */
-export const rankOfCharge = (
-  { used, borrowed }: Pick<TenantAccount, 'used' | 'borrowed'>,
-  guaranteed: Amount,
-  more: Amount,
-): Charge['rank'] =>
-  firstOver(subtractAmounts(used, borrowed), more, guaranteed, 'isNone') === undefined
-    ? 'Guaranteed'
-    : 'Borrowed';

@@ -100,7 +100,7 @@ export function plainCell(options: PlainCellOptions): PreemptionCell {
       (counts.get(keyOf(classKey, node)) ?? 0) < (options.perDomainMax ?? Number.POSITIVE_INFINITY),
     disruptionsLeft: (workload) => disruptionsLeft[workload] ?? 1,
     accountOf: (tenant) => ({ used: {}, borrowed: {}, lost: {}, grant: whole, ...accounts[tenant] }),
-    guaranteedTo: (tenant) => amountOf(guaranteed[tenant] ?? {}),
+    tenantSpec: (tenant) => ({ guaranteed: guaranteed[tenant] ?? {} }),
     assume: ({ replica, node }) => {
       const key = keyOf(replica.classKey, node);
       counts.set(key, (counts.get(key) ?? 0) + 1);

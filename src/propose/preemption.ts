@@ -1,7 +1,9 @@
-import { addAmounts, type Amount, firstOver, subtractAmounts } from '../model/amount.js';
+import { addAmounts, type Amount, subtractAmounts } from '../model/amount.js';
 import { beyond, isNothing, least } from '../model/amount-parts.js';
 import type { PriorityClassSpec } from '../model/kinds/priority-class.js';
-import { rankOfCharge, rankWeight } from '../model/rank.js';
+import type { TenantSpec } from '../model/kinds/tenant.js';
+import { rankOf, refusedByGrant } from '../model/asked.js';
+import { rankWeight } from '../model/rank.js';
 import type { TenantAccount } from '../model/records.js';
 import type { ClassKey, PendingReplica, PreemptionPlan } from './contract.js';
 import { obeysLimit, type Occupant, type OccupiedNode, type Preemptor } from './occupants.js';
@@ -30,7 +32,7 @@ export interface PreemptionCell {
   /** How many more replicas of `TENANT/WORKLOAD` may be disrupted now. */
   disruptionsLeft(workload: string): number;
   accountOf(tenant: string): TenantAccount;
-  guaranteedTo(tenant: string): Amount;
+  tenantSpec(tenant: string): TenantSpec | undefined;
   /** Counts a plan that is on its way: its replica as placed, and each victim as spoken for. */
   assume(plan: PreemptionPlan, victims: readonly SpokenFor[]): void;
   /** Where all else is equal the smallest wins; the same for the same node as long as the seed is. */
@@ -122,11 +124,9 @@ export class PreemptionPlanner {
   private preemptor(wanted: PreemptingClass): Preemptor | undefined {
     const { tenant, workload, amount, ports, priority } = wanted;
     const account = this.accountOf(tenant);
-    const { grant, used } = account;
-    if (priority.preemption === 'Never' || grant === undefined || grant.isExpired === true) return undefined;
-    if (firstOver(used, addAmounts(amount, { replicas: 1 }), grant.most, 'isUnlimited') !== undefined)
-      return undefined;
-    const rank = rankOfCharge(account, this.cell.guaranteedTo(tenant), amount);
+    if (priority.preemption === 'Never') return undefined;
+    if (refusedByGrant(account, addAmounts(amount, { replicas: 1 }), tenant) !== undefined) return undefined;
+    const rank = rankOf(account, this.cell.tenantSpec(tenant), amount);
     return {
       workload: `${tenant}/${workload}`,
       rank: rankWeight(rank, priority.value),
