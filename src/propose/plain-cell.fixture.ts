@@ -1,4 +1,5 @@
-import { addAmounts, type Amount, amountOf } from '../model/amount.js';
+import { addAmounts, type Amount, amountOf, subtractAmounts } from '../model/amount.js';
+import { rankOf } from '../model/asked.js';
 import type { Amounts } from '../model/parts/amounts.js';
 import { rankWeight } from '../model/rank.js';
 import type { TenantAccount } from '../model/records.js';
@@ -89,21 +90,52 @@ export function plainCell(options: PlainCellOptions): PreemptionCell {
   const { nodes, classes, guaranteed = {}, accounts = {}, disruptionsLeft = {}, domainOf = String } = options;
   const counts = new Map<string, number>();
   const keyOf = (classKey: string, node: string): string => `${classKey}@${domainOf(node)}`;
+  const current = new Map(nodes.map((node) => [node.name, node]));
+  const disrupted = new Map<string, number>();
+  const charged = new Map<string, TenantAccount>();
+  const accountOf = (tenant: string): TenantAccount =>
+    charged.get(tenant) ?? { used: {}, borrowed: {}, lost: {}, grant: whole, ...accounts[tenant] };
+  const tenantSpec = (tenant: string) => ({ guaranteed: guaranteed[tenant] ?? {} });
+  const classOf = (classKey: string): PreemptingClass => {
+    const { asks = { cpu: '1' }, ...given } = classes[classKey] ?? {};
+    const [tenant = '', workload = ''] = classKey.split('/');
+    return { tenant, workload, amount: amountOf(asks), ports: [], priority: { value: 0 }, ...given };
+  };
   return {
-    classOf: (classKey) => {
-      const { asks = { cpu: '1' }, ...given } = classes[classKey] ?? {};
-      const [tenant = '', workload = ''] = classKey.split('/');
-      return { tenant, workload, amount: amountOf(asks), ports: [], priority: { value: 0 }, ...given };
-    },
-    nodesFor: () => nodes,
+    classOf,
+    nodesFor: () => current.values(),
     allows: (classKey, node) =>
       (counts.get(keyOf(classKey, node)) ?? 0) < (options.perDomainMax ?? Number.POSITIVE_INFINITY),
-    disruptionsLeft: (workload) => disruptionsLeft[workload] ?? 1,
-    accountOf: (tenant) => ({ used: {}, borrowed: {}, lost: {}, grant: whole, ...accounts[tenant] }),
-    tenantSpec: (tenant) => ({ guaranteed: guaranteed[tenant] ?? {} }),
-    assume: ({ replica, node }) => {
+    disruptionsLeft: (workload) => (disruptionsLeft[workload] ?? 1) - (disrupted.get(workload) ?? 0),
+    accountOf,
+    tenantSpec,
+    assume: ({ replica, node }, victims) => {
       const key = keyOf(replica.classKey, node);
       counts.set(key, (counts.get(key) ?? 0) + 1);
+      for (const {
+        occupant: { workload },
+        isLimited,
+      } of victims)
+        if (isLimited) disrupted.set(workload, (disrupted.get(workload) ?? 0) + 1);
+      const { tenant } = replica;
+      const account = accountOf(tenant);
+      const { amount } = classOf(replica.classKey);
+      const there = current.get(node);
+      const gone = new Map(victims.map(({ occupant: one, awaited }) => [one, { ...one, awaited }]));
+      const awaitedInAll = victims.reduce((sum: Amount, { awaited }) => addAmounts(sum, awaited), {});
+      if (there !== undefined)
+        current.set(node, {
+          ...there,
+          used: addAmounts(there.used, subtractAmounts(amount, awaitedInAll)),
+          running: there.running.filter((one) => !gone.has(one)),
+          leaving: [...there.leaving.filter((one) => !gone.has(one)), ...gone.values()],
+        });
+      const isBorrowed = rankOf(account, tenantSpec(tenant), amount) === 'Borrowed';
+      charged.set(tenant, {
+        ...account,
+        used: addAmounts(account.used, { ...amount, replicas: 1 }),
+        borrowed: isBorrowed ? addAmounts(account.borrowed, amount) : account.borrowed,
+      });
     },
     tieOf: (node) => Number(node.replaceAll(/\D/g, '')),
   };

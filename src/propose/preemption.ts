@@ -33,7 +33,10 @@ export interface PreemptionCell {
   disruptionsLeft(workload: string): number;
   accountOf(tenant: string): TenantAccount;
   tenantSpec(tenant: string): TenantSpec | undefined;
-  /** Counts a plan that is on its way: its replica as placed, and each victim as spoken for. */
+  /**
+   * Counts a plan that is on its way, in all that is asked afterwards: its replica as placed and charged, each victim as
+   * spoken for.
+   */
   assume(plan: PreemptionPlan, victims: readonly SpokenFor[]): void;
   /** Where all else is equal the smallest wins; the same for the same node as long as the seed is. */
   tieOf(node: string): number;
@@ -70,60 +73,50 @@ const compareCandidates = (a: Candidate, b: Candidate): number =>
 
 /**
  * Plans preemptions one after another, each on the cell as those before it leave it: what they hold is used, their
- * victims leave, limits and guarantees are used up. One planner is for one picture of the cell.
+ * victims leave, limits and guarantees are used up.
  *
  * Every victim ranks strictly below its preemptor, as the authority will see the two, so what one plan takes another
  * cannot take back: a cell with constant demand comes to rest.
  */
 export class PreemptionPlanner {
-  private readonly changed = new Map<string, OccupiedNode>();
-  private readonly accounts = new Map<string, TenantAccount>();
-  private readonly disrupted = new Map<string, number>();
-  /** Of what comes free on a node, what others that were told to wait for it will take. */
-  private readonly awaited = new Map<string, Amount>();
-
   constructor(private readonly cell: PreemptionCell) {}
 
   /** For replicas of one class that no node takes as it is. */
   plan(classKey: ClassKey, replicas: readonly PendingReplica[]): PreemptionResult {
-    const wanted = this.cell.classOf(classKey);
     const plans: PreemptionPlan[] = [];
     const comesFree: { replica: PendingReplica; node: string }[] = [];
     const without: PendingReplica[] = [];
-    let candidates: Candidate[] | undefined;
-    let rank: number | undefined;
+    const wanted = this.cell.classOf(classKey);
+    let room: RoomForClass | undefined;
+    let isHopeless = wanted === undefined;
     for (const replica of replicas) {
-      const preemptor = wanted === undefined ? undefined : this.preemptor(wanted);
+      const preemptor = wanted === undefined || isHopeless ? undefined : this.preemptor(wanted);
       // One that holds already has its room, or awaits it.
-      if (replica.hold !== undefined || wanted === undefined || preemptor === undefined) {
+      if (replica.hold !== undefined || preemptor === undefined) {
         without.push(replica);
         continue;
       }
-      if (candidates === undefined || rank !== preemptor.rank) {
-        rank = preemptor.rank;
-        candidates = this.candidates(classKey, preemptor);
-      }
-      const best = this.best(classKey, preemptor, candidates);
-      const soon =
-        best === undefined || best.victims.harm.evictions > 0
-          ? this.findComing(classKey, preemptor)
-          : undefined;
-      if (soon !== undefined) comesFree.push({ replica, node: soon });
-      else if (best === undefined) without.push(replica);
-      else {
+      if (room?.preemptor.rank !== preemptor.rank) room = new RoomForClass(this.cell, classKey, preemptor);
+      const best = room.best();
+      const isHarmless = best !== undefined && best.victims.harm.evictions === 0;
+      const coming = isHarmless ? undefined : room.takeComing();
+      if (coming !== undefined) comesFree.push({ replica, node: coming });
+      else if (best === undefined) {
+        // Nothing has changed since, and none of the rest ranks higher.
+        isHopeless = true;
+        without.push(replica);
+      } else {
         const plan = planOf(replica, best.node, best.victims);
         plans.push(plan);
-        this.take(wanted, preemptor, plan, best.node, best.victims);
-        candidates = this.moved(candidates, best.node.name, preemptor);
+        this.cell.assume(plan, room.take(best.node, best.victims));
       }
     }
     return { plans, comesFree, without };
   }
 
   /** The class as its next replica will be charged; undefined if it may not preempt, or its tenant may have no more. */
-  private preemptor(wanted: PreemptingClass): Preemptor | undefined {
-    const { tenant, workload, amount, ports, priority } = wanted;
-    const account = this.accountOf(tenant);
+  private preemptor({ tenant, workload, amount, ports, priority }: PreemptingClass): Preemptor | undefined {
+    const account = this.cell.accountOf(tenant);
     if (priority.preemption === 'Never') return undefined;
     if (refusedByGrant(account, addAmounts(amount, { replicas: 1 }), tenant) !== undefined) return undefined;
     const rank = rankOf(account, this.cell.tenantSpec(tenant), amount);
@@ -135,50 +128,38 @@ export class PreemptionPlanner {
       ports,
     };
   }
+}
 
-  private accountOf(tenant: string): TenantAccount {
-    return this.accounts.get(tenant) ?? this.cell.accountOf(tenant);
-  }
+/** The nodes for one class at one rank: looked at once, and after each plan only the node that it changed. */
+class RoomForClass {
+  private candidates: readonly Candidate[];
+  private readonly nodes = new Map<string, OccupiedNode>();
+  /** Of what comes free on a node, what those that were told to wait for it will take. */
+  private readonly promised = new Map<string, Amount>();
 
-  private *nodes(classKey: ClassKey): Generator<OccupiedNode> {
-    for (const node of this.cell.nodesFor(classKey)) yield this.changed.get(node.name) ?? node;
-  }
-
-  private candidates(classKey: ClassKey, preemptor: Preemptor): Candidate[] {
+  constructor(
+    private readonly cell: PreemptionCell,
+    private readonly classKey: ClassKey,
+    readonly preemptor: Preemptor,
+  ) {
     const candidates: Candidate[] = [];
-    for (const node of this.nodes(classKey)) {
-      const harm = leastHarm(node, preemptor);
-      if (harm !== undefined) candidates.push({ node, ...harm, tie: this.cell.tieOf(node.name) });
+    for (const node of cell.nodesFor(classKey)) {
+      if (node.leaving.length > 0) this.nodes.set(node.name, node);
+      const candidate = this.candidate(node);
+      if (candidate !== undefined) candidates.push(candidate);
     }
-    return candidates.toSorted(compareCandidates);
+    this.candidates = candidates.toSorted(compareCandidates);
   }
 
-  /** The same list after one node has changed. */
-  private moved(candidates: readonly Candidate[], name: string, preemptor: Preemptor): Candidate[] {
-    const others = candidates.filter(({ node }) => node.name !== name);
-    const node = this.changed.get(name);
-    const harm = node === undefined ? undefined : leastHarm(node, preemptor);
-    if (node === undefined || harm === undefined) return others;
-    const candidate = { node, ...harm, tie: this.cell.tieOf(name) };
-    const at = others.findIndex((other) => compareCandidates(candidate, other) < 0);
-    return others.toSpliced(at === -1 ? others.length : at, 0, candidate);
-  }
-
-  private best(
-    classKey: ClassKey,
-    preemptor: Preemptor,
-    candidates: readonly Candidate[],
-  ): { readonly node: OccupiedNode; readonly victims: Victims } | undefined {
-    const left = (workload: string): number =>
-      this.cell.disruptionsLeft(workload) - (this.disrupted.get(workload) ?? 0);
+  best(): { readonly node: OccupiedNode; readonly victims: Victims } | undefined {
     let best: { readonly node: OccupiedNode; readonly victims: Victims } | undefined;
     let searched = 0;
-    for (const { node, rank, evictions } of candidates) {
+    for (const { node, rank, evictions } of this.candidates) {
       const { harm } = best?.victims ?? {};
       if (harm !== undefined && (rank - harm.rank || evictions - harm.evictions) > 0) break;
       if (searched === nodesSearchedMax) break;
-      if (!this.cell.allows(classKey, node.name)) continue;
-      const victims = chooseVictims(node, preemptor, left);
+      if (!this.cell.allows(this.classKey, node.name)) continue;
+      const victims = chooseVictims(node, this.preemptor, (workload) => this.cell.disruptionsLeft(workload));
       if (victims === undefined) continue;
       searched += 1;
       if (harm === undefined || compareHarm(victims.harm, harm) < 0) best = { node, victims };
@@ -187,65 +168,65 @@ export class PreemptionPlanner {
   }
 
   /** A node where it fits once all have ended that leave already, whoever they are, and holds have what they await. */
-  private findComing(classKey: ClassKey, preemptor: Preemptor): string | undefined {
-    for (const node of this.nodes(classKey)) {
-      if (node.leaving.length === 0 || !this.cell.allows(classKey, node.name)) continue;
+  takeComing(): string | undefined {
+    const { amount, ports } = this.preemptor;
+    for (const node of this.nodes.values()) {
       const free = node.leaving.reduce(
-        (sum, { amount, awaited = {} }) => addAmounts(sum, subtractAmounts(amount, awaited)),
+        (sum, one) => addAmounts(sum, subtractAmounts(one.amount, one.awaited ?? {})),
         subtractAmounts(node.allocatable, node.used),
       );
-      const spokenFor = this.awaited.get(node.name) ?? {};
+      const promised = this.promised.get(node.name) ?? {};
+      if (!isNothing(beyond(amount, subtractAmounts(free, promised)))) continue;
       const comes = new Set(
         node.leaving.flatMap(({ awaited, replica }) => (awaited === undefined ? [replica.uid] : [])),
       );
-      const arePortsFree = preemptor.ports.every((port) => {
+      const isPortFree = (port: number): boolean => {
         const owner = node.portOwners[port];
         return owner === undefined || comes.has(owner);
-      });
-      if (!arePortsFree || !isNothing(beyond(preemptor.amount, subtractAmounts(free, spokenFor)))) continue;
-      this.awaited.set(node.name, addAmounts(spokenFor, preemptor.amount));
+      };
+      if (!ports.every(isPortFree) || !this.cell.allows(this.classKey, node.name)) continue;
+      this.promised.set(node.name, addAmounts(promised, amount));
       return node.name;
     }
     return undefined;
   }
 
-  /** The node as the authority leaves it when it has committed the plan, and what else the plan uses up. */
-  private take(
-    { tenant, amount }: PreemptingClass,
-    preemptor: Preemptor,
-    plan: PreemptionPlan,
-    node: OccupiedNode,
-    { evicted, leaving }: Victims,
-  ): void {
-    let open = least(missingOn(node, amount), amount);
-    const used = addAmounts(node.used, subtractAmounts(amount, open));
+  /** The node as the authority leaves it when it has committed the plan. */
+  take(node: OccupiedNode, { evicted, leaving }: Victims): readonly SpokenFor[] {
+    const { preemptor } = this;
+    let open = least(missingOn(node, preemptor.amount), preemptor.amount);
+    const used = addAmounts(node.used, subtractAmounts(preemptor.amount, open));
     const spokenFor = [...leaving, ...evicted].map((occupant): SpokenFor => {
       const awaited = least(open, occupant.amount);
       open = subtractAmounts(open, awaited);
-      return {
-        occupant,
-        awaited,
-        isLimited: evicted.includes(occupant) && obeysLimit(occupant, preemptor),
-      };
+      const isLimited = evicted.includes(occupant) && obeysLimit(occupant, preemptor);
+      return { occupant, awaited, isLimited };
     });
     const chosen = new Map(
       spokenFor.map(({ occupant, awaited }) => [occupant, { ...occupant, awaited }] as const),
     );
-    this.changed.set(node.name, {
+    this.change({
       ...node,
       used,
       running: node.running.filter((occupant) => !chosen.has(occupant)),
       leaving: [...node.leaving, ...evicted].map((occupant) => chosen.get(occupant) ?? occupant),
     });
-    for (const { occupant, isLimited } of spokenFor)
-      if (isLimited) this.disrupted.set(occupant.workload, (this.disrupted.get(occupant.workload) ?? 0) + 1);
-    const account = this.accountOf(tenant);
-    this.accounts.set(tenant, {
-      ...account,
-      used: addAmounts(account.used, addAmounts(amount, { replicas: 1 })),
-      borrowed: preemptor.isGuaranteed ? account.borrowed : addAmounts(account.borrowed, amount),
-    });
-    this.cell.assume(plan, spokenFor);
+    return spokenFor;
+  }
+
+  private change(node: OccupiedNode): void {
+    this.nodes.set(node.name, node);
+    const others = this.candidates.filter((other) => other.node.name !== node.name);
+    const candidate = this.candidate(node);
+    const at =
+      candidate === undefined ? 0 : others.findIndex((other) => compareCandidates(candidate, other) < 0);
+    this.candidates =
+      candidate === undefined ? others : others.toSpliced(at === -1 ? others.length : at, 0, candidate);
+  }
+
+  private candidate(node: OccupiedNode): Candidate | undefined {
+    const harm = leastHarm(node, this.preemptor);
+    return harm === undefined ? undefined : { node, ...harm, tie: this.cell.tieOf(node.name) };
   }
 }
 
