@@ -1,15 +1,10 @@
+import type { Decisions } from '../model/decisions.js';
 import type { DecisionSpec } from '../model/kinds/decision.js';
 import type { Outcome, Proposal } from '../model/ports.js';
 import type { Epoch } from '../model/records.js';
 import type { DecisionDraft } from './contract.js';
 
-/** Where decisions are kept. */
-export interface DecisionSink {
-  /** A name for the next decision. */
-  newName(): string;
-  /** Never waits and never throws. */
-  append(decision: { readonly name: string; readonly tenant: string; readonly spec: DecisionSpec }): void;
-}
+export type DecisionSink = Pick<Decisions, 'newName' | 'append'>;
 
 type Choice = NonNullable<DecisionSpec['choices']>[number];
 

@@ -18,9 +18,8 @@ import type { SchedulerCounters } from './scheduler-counters.js';
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
 export interface SchedulingCore {
   apply(key: string, value: unknown): void;
-  assume(placement: Placement): void;
   unassume(replica: { readonly tenant: string; readonly name: string }): void;
-  /** On the cell as it is now, which stands at this resourceVersion. */
+  /** On the cell as it is now, which stands at this resourceVersion. What it places stays assumed. */
   propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult;
 }
 
@@ -52,6 +51,8 @@ const sliceMs = 8;
 const recordsPerSlice = 2_000;
 const wakeEveryMs = 20;
 const sweepMs = 60_000;
+// No record says that a node was heard of again: who waits for that looks for itself.
+const freshnessLookMs = 2_000;
 const holdSeconds = 60;
 const backoff = { firstMs: 100, mostMs: 10_000 };
 
@@ -72,6 +73,7 @@ export class SchedulingTerm {
   #operations = 0;
   #wokenAtMs = 0;
   #sweptAtMs = 0;
+  #freshnessAtMs = 0;
   #changedAtMs = 0;
   #reserving = 0;
 
@@ -168,6 +170,10 @@ export class SchedulingTerm {
       this.#wokenAtMs = fromMs;
       this.#intake.wakeUp();
     }
+    if (fromMs - this.#freshnessAtMs >= freshnessLookMs) {
+      this.#freshnessAtMs = fromMs;
+      this.#queue.wake('NodeStale');
+    }
     for (const ready of this.#held.take(fromMs)) this.#bindHeld(ready);
     let isMore = false;
     while (this.#outbox.room >= turnMax && this.#reserving < turnMax) {
@@ -193,6 +199,7 @@ export class SchedulingTerm {
     const nowMs = this.#nowMs();
     const dues = [
       this.#sweptAtMs + sweepMs,
+      this.#queue.isParkedUnder('NodeStale') ? this.#freshnessAtMs + freshnessLookMs : undefined,
       this.#intake.hasCures ? this.#wokenAtMs + wakeEveryMs : undefined,
       this.#queue.nextDueMs,
       this.#held.nextDueMs,
@@ -216,7 +223,6 @@ export class SchedulingTerm {
       at: wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z'),
     });
     for (const placement of result.placements) {
-      core.assume(placement);
       const proposal = this.#proposal('bind', placement, version, decision.name);
       decision.propose(proposal);
       this.#outbox.add(proposal, { decision, isHeld: false });
@@ -267,8 +273,7 @@ export class SchedulingTerm {
 
   /** Holds a place that others have to leave first. Once they have, the hold becomes a binding. */
   #reserve(plan: PreemptionPlan, version: string, decision: OpenDecision): void {
-    const { core, authority, env } = this.parts;
-    core.assume(plan);
+    const { authority, env } = this.parts;
     const proposal = this.#proposal('reserve', plan, version, decision.name);
     const { victims } = plan;
     decision.propose(proposal);

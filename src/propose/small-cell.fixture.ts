@@ -1,7 +1,7 @@
 import type { ReplicaStatus } from '../model/kinds/replica.js';
 import type { Authority, Outcome, Proposal, Records } from '../model/ports.js';
 import { leaseKey, objectKey, statusKey } from '../model/records.js';
-import type { Placement, Turn, TurnResult, Wait } from './contract.js';
+import type { Turn, TurnResult, Wait } from './contract.js';
 import type { SchedulingCore } from './scheduling-term.js';
 
 /** Records in a map, told to whoever follows. */
@@ -88,9 +88,6 @@ export class CountingCore implements SchedulingCore {
     if (key.startsWith('/s/Replica/') && stage !== 'Queued')
       this.assumed.delete(key.slice('/s/Replica/'.length));
   }
-  assume({ replica }: Placement): void {
-    this.assumed.add(`${replica.tenant}/${replica.name}`);
-  }
   unassume({ tenant, name }: { readonly tenant: string; readonly name: string }): void {
     this.assumed.delete(`${tenant}/${name}`);
   }
@@ -102,6 +99,7 @@ export class CountingCore implements SchedulingCore {
     const offered = account?.allocatable.cpuMilli ?? 0;
     const free = Math.max(0, offered - (account?.used.cpuMilli ?? 0) - this.assumed.size);
     const placements = replicas.slice(0, free).map((replica) => ({ replica, node: 'n', nodeEpoch }));
+    for (const { replica } of placements) this.assumed.add(`${replica.tenant}/${replica.name}`);
     const waits = replicas
       .slice(free)
       .map((replica): Wait => ({ replica, reason: 'NodeFull', message: 'full', reasons: ['NodeFull'] }));

@@ -264,6 +264,10 @@ export class PendingQueue {
     }
   }
 
+  isParkedUnder(reason: Reason): boolean {
+    return (this.#parkedLines.get(reason)?.size ?? 0) > 0;
+  }
+
   /** Wakes everything: for wake-ups that were missed. */
   sweep(): void {
     for (const reason of allReasons) this.wake(reason);
