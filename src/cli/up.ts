@@ -8,6 +8,7 @@ import {
   historyOption,
   type RetentionFlags,
 } from './retention-options.js';
+import { schedulingOf, type SchedulingFlags, withSchedulingOptions } from './scheduling-options.js';
 import { runUntilStopped } from './run-until-stopped.js';
 
 const portOf = (text: string): number => {
@@ -17,32 +18,34 @@ const portOf = (text: string): number => {
   return port;
 };
 
-interface UpFlags extends RetentionFlags {
+interface UpFlags extends RetentionFlags, SchedulingFlags {
   readonly dir: string;
   readonly port: number;
 }
 
 export const upCommand = (): Command =>
-  new Command('up')
-    .description('run everything in one process, on an embedded store')
-    .option('--dir <dir>', 'where everything is kept', 'berth-data')
-    .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
-    .addOption(historyOption())
-    .addOption(eventsTtlOption())
-    .addOption(decisionsTtlOption())
-    .addOption(decisionsSizeOption())
-    .action((flags: UpFlags) =>
-      runUntilStopped(async (surroundings) => {
-        // Only this command needs it, and it takes a moment to load.
-        const { up } = await import('../main/up.js');
-        return up({
-          ...surroundings,
-          dir: flags.dir,
-          port: flags.port,
-          version: packageVersion(),
-          historyMs: flags.history,
-          eventsTtlMs: flags.eventsTtl,
-          decisionLimits: decisionLimitsOf(flags),
-        });
-      }),
-    );
+  withSchedulingOptions(
+    new Command('up')
+      .description('run everything in one process, on an embedded store')
+      .option('--dir <dir>', 'where everything is kept', 'berth-data')
+      .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
+      .addOption(historyOption())
+      .addOption(eventsTtlOption())
+      .addOption(decisionsTtlOption())
+      .addOption(decisionsSizeOption()),
+  ).action((flags: UpFlags) =>
+    runUntilStopped(async (surroundings) => {
+      // Only this command needs it, and it takes a moment to load.
+      const { up } = await import('../main/up.js');
+      return up({
+        ...surroundings,
+        dir: flags.dir,
+        port: flags.port,
+        version: packageVersion(),
+        historyMs: flags.history,
+        eventsTtlMs: flags.eventsTtl,
+        decisionLimits: decisionLimitsOf(flags),
+        scheduling: schedulingOf(flags),
+      });
+    }),
+  );

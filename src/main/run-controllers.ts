@@ -24,7 +24,7 @@ export interface RunControllersParts {
 }
 
 // Nobody waits for the end of a lease where nobody else can take it: seldom renewed, an idle cell stays quiet.
-const leaseSecondsAlone = 60;
+export const leaseSecondsAlone = 60;
 
 /**
  * Runs all controllers of a server, and holds the lease of the authority when it can, until it is closed: that

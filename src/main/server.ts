@@ -24,7 +24,8 @@ import { nowAndThen } from './now-and-then.js';
 import { openStore } from './open-store.js';
 import { openDecisionLog, shareDecisions } from './open-decisions.js';
 import { PeerClients } from './peer-clients.js';
-import { runControllers } from './run-controllers.js';
+import { leaseSecondsAlone, runControllers } from './run-controllers.js';
+import { runSchedulers, type SchedulingOptions } from './run-schedulers.js';
 import { sharedAuthority } from './shared-authority.js';
 import type { StoreAddress } from './store-address.js';
 
@@ -40,6 +41,8 @@ export interface ServerOptions {
   readonly historyMs: number;
   readonly eventsTtlMs: number;
   readonly decisionLimits?: DecisionLimits;
+  /** Undefined: this server does not schedule. */
+  readonly scheduling: SchedulingOptions | undefined;
   readonly env: Env;
   /** Told in one line what controllers meet that a person may want to know. */
   readonly onProblem: (line: string) => void;
@@ -55,6 +58,7 @@ export interface Running {
 const adminCertificateMs = 365 * 24 * 3_600_000;
 const renewalLookMs = 3_600_000;
 const tokenPruneMs = 10 * 60_000;
+const leaseSecondsShared = 15;
 
 /** An API server over a store. What was opened is closed again, also when the rest fails. */
 export async function server(options: ServerOptions): Promise<Running> {
@@ -184,6 +188,18 @@ async function open(
     isAlone: !isShared,
   });
   opened.push(() => controllers.close());
+  if (options.scheduling !== undefined) {
+    const schedulers = await runSchedulers({
+      ...options.scheduling,
+      ...{ controlPlane, decisions, env, holder, address, onProblem, onDefect, metrics: metrics.scheduler },
+      authority: forwarding,
+      isAlone: !isShared,
+      leaseSeconds: isShared ? leaseSecondsShared : leaseSecondsAlone,
+      // Until somebody listens to nodes, what the gate says is all that is known.
+      ages: () => 0,
+    });
+    opened.push(() => schedulers.close());
+  }
   return { url, kubeconfig };
 }
 

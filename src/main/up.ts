@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Env } from '../env/env.js';
 import type { DecisionLimits } from '../model/decisions.js';
+import type { SchedulingOptions } from './run-schedulers.js';
 import { type Running, server } from './server.js';
 
 export interface UpOptions {
@@ -10,6 +11,7 @@ export interface UpOptions {
   readonly historyMs: number;
   readonly eventsTtlMs: number;
   readonly decisionLimits?: DecisionLimits;
+  readonly scheduling: SchedulingOptions | undefined;
   readonly env: Env;
   readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;
