@@ -4,6 +4,7 @@ import { transitionsMax } from '../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../model/kinds/reservation.js';
 import type { Charge } from '../model/parts/charge.js';
 import type { Actor, ReplicaRef } from '../model/ports.js';
+import { plus } from '../model/plus.js';
 import { type Epoch, type NodeAccount, nodeAccountKey, slotKey, type SlotRecord } from '../model/records.js';
 import { isTerminal, type Stage } from '../model/stages.js';
 import { chargedAmount, unpostCharge } from './accounts.js';
@@ -84,8 +85,9 @@ export const withTransition = (
 ): ReplicaTransition[] => [
   ...before.slice(1 - transitionsMax),
   {
-    ...(from !== undefined && { from }),
+    // A field before the first spread: see plus().
     to: step.to,
+    ...(from !== undefined && { from }),
     actor: step.actor,
     reason: step.reason,
     revision: draft.version,
@@ -105,12 +107,8 @@ export function moveReplica(
   change: Partial<ReplicaStatus> = {},
 ): ReplicaStatus {
   const { status } = replica;
-  const next: ReplicaStatus = {
-    ...status,
-    ...change,
-    stage: step.to,
-    transitions: withTransition(context, draft, status.stage, status.transitions ?? [], step),
-  };
+  const transitions = withTransition(context, draft, status.stage, status.transitions ?? [], step);
+  const next: ReplicaStatus = plus(plus(status, change), { stage: step.to, transitions });
   putStatus(draft, 'Replica', replica.tenant, replica.name, next);
   if (isTerminal(step.to)) endReplica(context, draft, { ...replica, status: next });
   return next;

@@ -35,7 +35,7 @@ export interface Cure {
 }
 
 const cure = (change: keyof typeof curedBy, tenant?: string): Cure => ({
-  reasons: curedBy[change] as readonly Reason[],
+  reasons: curedBy[change],
   ...(tenant !== undefined && { tenant }),
 });
 
