@@ -14,7 +14,6 @@ import { gangPlaces } from './gang-places.js';
 import type { Plugin } from './plugin.js';
 import { PreemptionPlanner } from './preemption.js';
 import { propose } from './propose.js';
-import { FilterRules } from './roomless-rules.js';
 
 export interface CellCoreOptions {
   readonly policy: Policy;
@@ -28,12 +27,10 @@ const roomReasons: ReadonlySet<string> = new Set(['NodeFull', 'DeviceTaken', 'Po
 /** The pure parts of the scheduler over one picture of the cell: place what fits, make room for what may preempt. */
 export class CellCore {
   readonly cell = new CellState();
-  readonly #rules: FilterRules;
   readonly #planner: PreemptionPlanner;
 
   constructor(private readonly options: CellCoreOptions) {
-    this.#rules = new FilterRules(this.cell, options.ages);
-    this.#planner = new PreemptionPlanner(new CellPreemption(this.cell, this.#rules, options.seed));
+    this.#planner = new PreemptionPlanner(new CellPreemption(this.cell, options));
   }
 
   apply(key: string, value: unknown): void {
@@ -50,7 +47,6 @@ export class CellCore {
     const result = propose(this.cell, turn, { ...this.options, snapshotAgeMs: at.ageMs });
     const short = result.waits.filter(isShortOfRoom);
     if (short.length === 0) return result;
-    this.#rules.begin();
     const { plans } = this.#planner.plan(
       turn.classKey,
       short.map(({ replica }) => replica),
@@ -65,7 +61,6 @@ export class CellCore {
     replicas: readonly PendingReplica[],
     atLeast: number,
   ): readonly (Placement | PreemptionPlan)[] | undefined {
-    this.#rules.begin();
     return gangPlaces(replicas, atLeast, {
       // As if their gang had started: that it does is what the places are for.
       place: (classKey, members) =>
