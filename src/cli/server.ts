@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { packageVersion } from './package-version.js';
 import { eventsTtlOption, historyOption, type RetentionFlags } from './retention-options.js';
-import { runUntilStopped } from './run-until-stopped.js';
+import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
 interface ServerFlags extends RetentionFlags {
   readonly store: string;
@@ -39,7 +39,7 @@ export const serverCommand = (): Command =>
           import('../main/listen-address.js'),
         ]);
         const etcdTls = tlsOf(flags);
-        return server({
+        const running = await server({
           ...surroundings,
           store: parseStoreAddress(flags.store),
           ...(etcdTls === undefined ? {} : { etcdTls }),
@@ -50,6 +50,7 @@ export const serverCommand = (): Command =>
           historyMs: flags.history,
           eventsTtlMs: flags.eventsTtl,
         });
+        return readyServer(running);
       }),
     );
 

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { countOf } from './option-values.js';
 import { packageVersion } from './package-version.js';
 import { eventsTtlOption, historyOption, type RetentionFlags } from './retention-options.js';
-import { runUntilStopped } from './run-until-stopped.js';
+import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
 const portOf = (text: string): number => {
   const port = Number(text);
@@ -13,6 +14,8 @@ const portOf = (text: string): number => {
 interface UpFlags extends RetentionFlags {
   readonly dir: string;
   readonly port: number;
+  readonly hollow?: number;
+  readonly fleet?: string;
 }
 
 export const upCommand = (): Command =>
@@ -20,19 +23,21 @@ export const upCommand = (): Command =>
     .description('run everything in one process, on an embedded store')
     .option('--dir <dir>', 'where everything is kept', 'berth-data')
     .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
+    .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
+    .option('--fleet <file>', 'play the nodes of a fleet file')
     .addOption(historyOption())
     .addOption(eventsTtlOption())
-    .action(({ dir, port, history, eventsTtl }: UpFlags) =>
+    .action(({ history, eventsTtl, ...flags }: UpFlags) =>
       runUntilStopped(async (surroundings) => {
         // Only this command needs it, and it takes a moment to load.
         const { up } = await import('../main/up.js');
-        return up({
+        const running = await up({
           ...surroundings,
-          dir,
-          port,
+          ...flags,
           version: packageVersion(),
           historyMs: history,
           eventsTtlMs: eventsTtl,
         });
+        return readyServer(running);
       }),
     );

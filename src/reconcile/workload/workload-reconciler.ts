@@ -8,7 +8,7 @@ import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
 import { FirstSeen } from '../runtime/first-seen.js';
-import type { ObjectIndex } from '../runtime/object-index.js';
+import type { ObjectIndex } from '../../model/object-index.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { type PlanInput, planWorkload } from './plan-workload.js';
 import { hasEnded, slotsOf } from './slot-wishes.js';

@@ -3,7 +3,7 @@ import type { Replica, ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Stage } from '../../model/stages.js';
-import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { objectOf } from '../../model/fake-objects.fixture.js';
 import { type PlanInput, replicasFinalizer } from './plan-workload.js';
 import { revisionOf } from './revision-of.js';
 import { slotsOf } from './slot-wishes.js';
