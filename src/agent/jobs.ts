@@ -1,4 +1,4 @@
-import { backoffMs } from '../env/backoff.js';
+import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import type { NodeBinding, NodeHears, StreamReport } from '../model/node-stream.js';
 import type { Outcome } from '../model/ports.js';
@@ -35,7 +35,7 @@ export interface JobsParts {
 
 // So many reports are under way at once; the server cuts off who has many more.
 const underWayMax = 16;
-const retry = { backoffMsMin: 250, backoffMsMax: 10_000 };
+const retry = { firstMs: 250, mostMs: 10_000 };
 // After an answer that says that our picture is old: its news is on the way, and if not this looks again.
 const oldPictureMs = 5_000;
 
@@ -209,8 +209,8 @@ export class Jobs {
     }
     // AlreadyCommitted tells the stage it came to then, which may be long past.
     if (isOver) return this.#rest(uid, job, oldPictureMs);
-    this.#rest(uid, job, backoffMs(retry, job.failures, this.parts.env.random));
     job.failures += 1;
+    this.#rest(uid, job, backoffAfter(retry, job.failures, this.parts.env.random));
   }
 
   #rest(uid: string, job: Job, ms: number): void {

@@ -1,4 +1,4 @@
-import { backoffMs } from '../env/backoff.js';
+import { backoffAfter } from '../env/backoff.js';
 import type { Env, Timer } from '../env/env.js';
 import { type BootInstant, type MonotonicInstant, msBetween, plusMs } from '../env/instant.js';
 import type { NodeHears, NodeLine, NodeStreams } from '../model/node-stream.js';
@@ -20,7 +20,7 @@ export interface NodeSessionParts {
 }
 
 const leaseSeconds = 40;
-const backoff = { backoffMsMin: 500, backoffMsMax: 10_000 };
+const backoff = { firstMs: 500, mostMs: 10_000 };
 const renewMsUsual = 5_000;
 // So many periods without an acknowledgement, and the stream is taken for cut.
 const silentPeriodsMax = 3;
@@ -136,8 +136,8 @@ export class NodeSession {
   /** Tries again after a pause that grows while it goes on failing. */
   #later(again: () => void): void {
     const { env, wheel } = this.parts;
-    this.#timer = wheel.after(backoffMs(backoff, this.#failures, env.random), again);
     this.#failures += 1;
+    this.#timer = wheel.after(backoffAfter(backoff, this.#failures, env.random), again);
   }
 
   // ---- renewing ------------------------------------------------------------------------------------------

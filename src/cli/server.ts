@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { packageVersion } from './package-version.js';
-import { eventsTtlOption, historyOption, type RetentionFlags } from './retention-options.js';
+import {
+  decisionLimitsOf,
+  decisionsSizeOption,
+  decisionsTtlOption,
+  eventsTtlOption,
+  historyOption,
+  type RetentionFlags,
+} from './retention-options.js';
 import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
 interface ServerFlags extends RetentionFlags {
@@ -31,6 +38,8 @@ export const serverCommand = (): Command =>
     )
     .addOption(historyOption())
     .addOption(eventsTtlOption())
+    .addOption(decisionsTtlOption())
+    .addOption(decisionsSizeOption())
     .action((flags: ServerFlags) =>
       runUntilStopped(async (surroundings) => {
         const [{ server }, { parseStoreAddress }, { parseListenAddress }] = await Promise.all([
@@ -49,6 +58,7 @@ export const serverCommand = (): Command =>
           version: packageVersion(),
           historyMs: flags.history,
           eventsTtlMs: flags.eventsTtl,
+          decisionLimits: decisionLimitsOf(flags),
         });
         return readyServer(running);
       }),

@@ -1,7 +1,14 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { countOf } from './option-values.js';
 import { packageVersion } from './package-version.js';
-import { eventsTtlOption, historyOption, type RetentionFlags } from './retention-options.js';
+import {
+  decisionLimitsOf,
+  decisionsSizeOption,
+  decisionsTtlOption,
+  eventsTtlOption,
+  historyOption,
+  type RetentionFlags,
+} from './retention-options.js';
 import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
 const portOf = (text: string): number => {
@@ -27,16 +34,22 @@ export const upCommand = (): Command =>
     .option('--fleet <file>', 'play the nodes of a fleet file')
     .addOption(historyOption())
     .addOption(eventsTtlOption())
-    .action(({ history, eventsTtl, ...flags }: UpFlags) =>
+    .addOption(decisionsTtlOption())
+    .addOption(decisionsSizeOption())
+    .action((flags: UpFlags) =>
       runUntilStopped(async (surroundings) => {
         // Only this command needs it, and it takes a moment to load.
         const { up } = await import('../main/up.js');
         const running = await up({
           ...surroundings,
-          ...flags,
+          dir: flags.dir,
+          port: flags.port,
+          ...(flags.hollow !== undefined && { hollow: flags.hollow }),
+          ...(flags.fleet !== undefined && { fleet: flags.fleet }),
           version: packageVersion(),
-          historyMs: history,
-          eventsTtlMs: eventsTtl,
+          historyMs: flags.history,
+          eventsTtlMs: flags.eventsTtl,
+          decisionLimits: decisionLimitsOf(flags),
         });
         return readyServer(running);
       }),

@@ -1,10 +1,9 @@
-import { backoffMs } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import { BerthError, isBerthError } from '../model/errors.js';
 import type { BerthObject } from '../model/object.js';
 import { type Change, KnownObjects } from './known-objects.js';
-import { askedWaitMs, mayPass, type RetryPolicy } from './retry-policy.js';
+import { askedWaitMs, backoffMs, mayPass, type RetryPolicy } from './retry-policy.js';
 
 /** An event of one watch connection. */
 export type WatchEvent<T extends BerthObject = BerthObject> =

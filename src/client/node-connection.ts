@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { backoffMs } from '../env/backoff.js';
+import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import { BerthError } from '../model/errors.js';
@@ -23,7 +23,7 @@ export interface NodeConnectionParts {
 
 type Registered = Outcome<{ readonly epoch: Epoch }>;
 
-const backoff = { backoffMsMin: 200, backoffMsMax: 10_000 };
+const backoff = { firstMs: 200, mostMs: 10_000 };
 const connectMs = 10_000;
 // Nodes are answered within seconds: a connection on which nothing comes for so long is dead.
 const silentMsMax = 30_000;
@@ -114,7 +114,7 @@ export class NodeConnection implements NodeStreams {
         if (!signal.aborted) onProblem(error instanceof Error ? error.message : String(error));
       }
       this.#cut();
-      await env.sleep(backoffMs(backoff, failures, env.random), signal).catch(() => undefined);
+      await env.sleep(backoffAfter(backoff, failures + 1, env.random), signal).catch(() => undefined);
       if (signal.aborted) return;
       connecting = this.#connect();
       // Whoever waits for it sees the error.

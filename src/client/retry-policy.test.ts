@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Env } from '../env/env.js';
+import { SeededRandom } from '../env/random.js';
 import { VirtualTime } from '../env/virtual.js';
 import { BerthError, type ErrorCode } from '../model/errors.js';
 import {
+  backoffMs,
   type ReadBack,
   retry,
   RetryBudget,
@@ -139,4 +141,15 @@ describe('a retried operation', () => {
     const { end } = await scripted(Array<ErrorCode>(9).fill('StoreUnavailable'));
     expect(() => valueOf(end)).toThrow(/after 5 attempts/);
   });
+});
+
+it('a pause is at least half of what it doubles to, and never over the bound', () => {
+  const random = new SeededRandom('backoff');
+  for (let failures = 0; failures < 200; failures++) {
+    const wholeMs = Math.min(1_000, 100 * 2 ** failures);
+    const pauseMs = backoffMs(policy(), failures, random);
+    expect(pauseMs).toBeGreaterThanOrEqual(wholeMs / 2);
+    expect(pauseMs).toBeLessThanOrEqual(wholeMs);
+  }
+  expect(backoffMs(policy(), Number.POSITIVE_INFINITY, random)).toBeLessThanOrEqual(1_000);
 });

@@ -1,13 +1,15 @@
-import { type Backoff, backoffMs } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { msBetween } from '../env/instant.js';
+import type { Random } from '../env/random.js';
 import { BerthError, type ErrorCode, errorTable, isBerthError } from '../model/errors.js';
 
 /** How often, how long and how patiently something is tried again. */
-export interface RetryPolicy extends Backoff {
+export interface RetryPolicy {
   readonly attemptsMax: number;
   /** No attempt begins later than this after the first. */
   readonly deadlineMs: number;
+  readonly backoffMsMin: number;
+  readonly backoffMsMax: number;
   /** Shared by all that talk to one server, so that their retries together stay a fraction of their requests. */
   readonly budget: RetryBudget;
 }
@@ -69,8 +71,18 @@ export type RetryEnd<T> =
       readonly attempts: readonly Attempt[];
     };
 
+/** The pause before the next attempt: doubled with each failure up to the bound, and half of it left to chance. */
+export function backoffMs(
+  policy: Pick<RetryPolicy, 'backoffMsMin' | 'backoffMsMax'>,
+  failures: number,
+  random: Random,
+): number {
+  const wholeMs = Math.min(policy.backoffMsMax, policy.backoffMsMin * 2 ** Math.min(failures, 30));
+  return wholeMs / 2 + random.float() * (wholeMs / 2);
+}
+
 /** What the server asks a client to wait, if it does. Never more than the policy's longest pause. */
-export function askedWaitMs(policy: Pick<Backoff, 'backoffMsMax'>, error: unknown): number {
+export function askedWaitMs(policy: Pick<RetryPolicy, 'backoffMsMax'>, error: unknown): number {
   const seconds = isBerthError(error) ? error.details['retryAfterSeconds'] : undefined;
   return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds * 1000, policy.backoffMsMax) : 0;
 }

@@ -1,16 +1,23 @@
-import { expect, it } from 'vitest';
-import { backoffMs } from './backoff.js';
+import { describe, expect, it } from 'vitest';
+import { backoffAfter } from './backoff.js';
 import { SeededRandom } from './random.js';
 
-const policy = { backoffMsMin: 100, backoffMsMax: 1_000 };
-
-it('a pause is at least half of what it doubles to, and never over the bound', () => {
-  const random = new SeededRandom('backoff');
-  for (let failures = 0; failures < 200; failures++) {
-    const wholeMs = Math.min(1_000, 100 * 2 ** failures);
-    const pauseMs = backoffMs(policy, failures, random);
-    expect(pauseMs).toBeGreaterThanOrEqual(wholeMs / 2);
-    expect(pauseMs).toBeLessThanOrEqual(wholeMs);
-  }
-  expect(backoffMs(policy, Number.POSITIVE_INFINITY, random)).toBeLessThanOrEqual(1_000);
+describe('backoffAfter', () => {
+  it('doubles with each failure up to its bound, and leaves half of the wait to chance', () => {
+    const random = new SeededRandom('backoff');
+    for (const [failures, fullMs] of [
+      [1, 100],
+      [2, 200],
+      [5, 1_600],
+      [8, 10_000],
+      [1_000, 10_000],
+    ] as const) {
+      const waits = Array.from({ length: 200 }, () =>
+        backoffAfter({ firstMs: 100, mostMs: 10_000 }, failures, random),
+      );
+      expect(Math.min(...waits)).toBeGreaterThanOrEqual(fullMs / 2);
+      expect(Math.max(...waits)).toBeLessThan(fullMs);
+      expect(new Set(waits).size).toBeGreaterThan(100);
+    }
+  });
 });

@@ -1,13 +1,19 @@
 import type { Random } from './random.js';
 
-/** How patiently something is tried again. */
+/** How long to wait before trying again: longer each time, up to a bound. */
 export interface Backoff {
-  readonly backoffMsMin: number;
-  readonly backoffMsMax: number;
+  readonly firstMs: number;
+  readonly mostMs: number;
 }
 
-/** The pause before the next attempt: doubled with each failure up to the bound, and half of it left to chance. */
-export function backoffMs(policy: Backoff, failures: number, random: Random): number {
-  const wholeMs = Math.min(policy.backoffMsMax, policy.backoffMsMin * 2 ** Math.min(failures, 30));
-  return wholeMs / 2 + random.float() * (wholeMs / 2);
+// 2^30 times any first delay is past every bound.
+const doublingsMax = 30;
+
+/**
+ * The wait after so many failures in a row, the first being 1. Half of it is certain, half is by chance: who failed
+ * together does not come back together.
+ */
+export function backoffAfter({ firstMs, mostMs }: Backoff, failures: number, random: Random): number {
+  const fullMs = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, doublingsMax));
+  return fullMs / 2 + (fullMs / 2) * random.float();
 }

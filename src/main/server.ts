@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { authorityLease, ForwardingAuthority } from '../commit/forwarding-authority.js';
 import { NodeHub } from '../commit/nodes/node-hub.js';
 import type { Env } from '../env/env.js';
+import { type DecisionLimits, decisionLimitsDefault, type Decisions } from '../model/decisions.js';
 import { fenceContract } from '../model/fence-contract.js';
 import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
@@ -27,7 +28,8 @@ import { writeKubeconfig } from './kubeconfig.js';
 import { httpsUrl, isEveryAddress, type ListenAddress } from './listen-address.js';
 import { nowAndThen } from './now-and-then.js';
 import { openStore } from './open-store.js';
-import { OperationSender } from './operation-sender.js';
+import { openDecisionLog, shareDecisions } from './open-decisions.js';
+import { PeerClients } from './peer-clients.js';
 import { runControllers } from './run-controllers.js';
 import { sharedAuthority } from './shared-authority.js';
 import type { StoreAddress } from './store-address.js';
@@ -43,6 +45,7 @@ export interface ServerOptions {
   readonly version: string;
   readonly historyMs: number;
   readonly eventsTtlMs: number;
+  readonly decisionLimits?: DecisionLimits;
   readonly env: Env;
   /** Told in one line what controllers meet that a person may want to know. */
   readonly onProblem: (line: string) => void;
@@ -125,6 +128,13 @@ async function open(
     watchers: () => cache.watchers(),
     audit: () => audit.health(),
   });
+  const limits = options.decisionLimits ?? decisionLimitsDefault;
+  const kept = await openDecisionLog({ dir, limits, env, onProblem });
+  opened.push(() => kept.close());
+  const { log } = kept;
+  metrics.watchDecisions(() => log.counters);
+  // Other servers are asked once this one can be reached itself.
+  let decisions: Decisions = log;
   const openapi = openApiDocuments(kinds, version);
   const api = new Api({
     ...controlPlane,
@@ -134,14 +144,16 @@ async function open(
       audit: controlPlane.audit,
       onReceived: (outcome) => metrics.control.operation('received', outcome),
     },
+    decisions: { all: () => decisions, here: log },
   });
   const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
-  const sender = new OperationSender({ env, authority: certificates.authority });
-  opened.push(() => sender.close());
+  const peers = new PeerClients({ env, authority: certificates.authority });
+  opened.push(() => peers.close());
   const forwarding = new ForwardingAuthority({
     ...{ local: controlPlane.authority, holder, env },
     leader: () => leaderIn(cache),
-    send: (address, operation, input) => sender.send(address, operation, input),
+    send: async (to, operation, input) =>
+      (await peers.at(to)).ask(`/apis/authority.berth.dev/v1/operations/${operation}`, input),
     onOperation: (route, outcome) => metrics.control.operation(route, outcome),
   });
   const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
@@ -178,11 +190,17 @@ async function open(
     stop.abort();
     await Promise.all(loops);
   });
+  // A server that listens everywhere and was given no name does not know where others find it.
+  const address = names[0] === undefined ? undefined : url;
+  if (isShared) {
+    const shared = await shareDecisions({ log, store, peers, address, limits, env, onDefect });
+    opened.push(() => shared.close());
+    ({ decisions } = shared);
+  }
   const controllers = runControllers({
     ...{ controlPlane, objects, env, holder, onProblem, onDefect, metrics: metrics.control },
     authority: forwarding,
-    // A server that listens everywhere and was given no name does not know where others find it.
-    address: names[0] === undefined ? undefined : url,
+    address,
     isAlone: !isShared,
   });
   opened.push(() => controllers.close());

@@ -12,9 +12,14 @@ export interface TwoServers {
   close(): Promise<void>;
 }
 
-/** Two server processes on one etcd, each with a client of its own. */
-export async function startTwoServers(etcd: EtcdCluster, name: string): Promise<TwoServers> {
+/** Two server processes on one etcd, each with a client of its own. Their directories can be prepared. */
+export async function startTwoServers(
+  etcd: EtcdCluster,
+  name: string,
+  prepare: (path: string) => Promise<void> = () => Promise.resolve(),
+): Promise<TwoServers> {
   const scratch = scratchDirectory(name);
+  await prepare(scratch.path);
   const servers = await Promise.all(
     ['a', 'b'].map((dir) =>
       startBerth([

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Env } from '../env/env.js';
+import type { DecisionLimits } from '../model/decisions.js';
 import type { BerthObject } from '../model/object.js';
 import { ensureRegions } from './ensure-regions.js';
 import { fleetFrom, type FleetSource } from './fleet-source.js';
@@ -12,6 +13,7 @@ export interface UpOptions extends FleetSource {
   readonly version: string;
   readonly historyMs: number;
   readonly eventsTtlMs: number;
+  readonly decisionLimits?: DecisionLimits;
   readonly env: Env;
   readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;

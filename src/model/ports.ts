@@ -286,3 +286,39 @@ export interface Objects {
   /** The resourceVersion the cache shows. */
   readonly version: string;
 }
+
+// ---- records, as the scheduler follows them --------------------------------------------------------------
+
+/**
+ * The stored records themselves, by key: accounts as they are added up, objects as their two parts. For those who
+ * keep a picture of the whole cell and cannot afford an object put together for every change.
+ */
+export interface Records {
+  /** What stands under a key. Must not be changed. */
+  read(key: string): unknown;
+  /** What stands under the keys that begin with this, in no order. */
+  entries(prefix: string): Iterable<readonly [key: string, value: unknown]>;
+  /**
+   * Calls back for every change after the call, in the order of the revisions, all keys of one revision together,
+   * until the signal aborts: undefined for a key that is gone. Called while the change is taken in: be quick, never
+   * throw. Nothing is skipped: after a cut the difference is told like any other change.
+   */
+  follow(onChange: (key: string, value: unknown) => void, signal: AbortSignal): void;
+  /** The resourceVersion that is shown. */
+  readonly version: string;
+}
+
+// ---- leading ---------------------------------------------------------------------------------------------
+
+/** A time of being the one: under this epoch, until the signal aborts. */
+export interface LeadingTerm {
+  readonly epoch: Epoch;
+  readonly signal: AbortSignal;
+  /** The holder has reason to believe that another has taken over. */
+  giveUp(why: string): void;
+}
+
+/** Who may act under a lease: calls back for each term, one at a time, until the signal aborts. */
+export interface Leading {
+  run(lead: (term: LeadingTerm) => Promise<void>, signal: AbortSignal): Promise<void>;
+}

@@ -3,6 +3,7 @@ import { realEnv } from '../env/real.js';
 import { isBerthError } from '../model/errors.js';
 import { asRevision, type Store } from '../store/contract.js';
 import { MemoryStore } from '../store/memory.js';
+import { CachedRecords } from './cached-records.js';
 import { draft, kindOf, openObjects, workload } from './open-objects.fixture.js';
 import { watchObjects } from './object-watch.js';
 
@@ -86,6 +87,13 @@ describe('the cache of objects', () => {
     const reader = await openObjects(store, realEnv());
     const seen: string[] = [];
     const stop = new AbortController();
+    // Whoever keeps a picture of all records has the same one before and after.
+    const records = new CachedRecords(reader.cache);
+    const picture = new Map(records.entries('/'));
+    records.follow(
+      (key, value) => (value === undefined ? picture.delete(key) : picture.set(key, value)),
+      stop.signal,
+    );
     const watching = (async (): Promise<void> => {
       for await (const { changes } of watchObjects(reader.cache, Workload, {
         after: reader.cache.version,
@@ -112,6 +120,9 @@ describe('the cache of objects', () => {
     await watching;
     expect(seen.slice(0, 3).toSorted()).toEqual(['ADDED new', 'DELETED deleted', 'MODIFIED changed']);
     expect(seen.slice(3)).toEqual(['ADDED later']);
+    expect(picture).toEqual(new Map(records.entries('/')));
+    expect(picture.has('/o/Workload/default/deleted')).toBe(false);
+    expect(picture.get('/o/Workload/default/later')).toBe(records.read('/o/Workload/default/later'));
     await writer.cache.close();
     await reader.cache.close();
   });

@@ -34,6 +34,9 @@ interface HeldRecord extends CachedRecord {
   readonly slot: Slot | undefined;
 }
 
+/** Told of every change of a record while it is taken in: be quick, never throw. Undefined: it is gone. */
+export type RecordListener = (storedKey: string, value: unknown) => void;
+
 interface KindIndex {
   readonly slots: Map<string, Slot>;
   // Of the slots that hold an object: a status alone is none.
@@ -42,6 +45,8 @@ interface KindIndex {
 
 // How many events a watcher may start behind the present. Older ones are Expired: list again.
 const eventsKeptMax = 20_000;
+// So many more may be there: to take one off the front of a long list costs as much as to take many.
+const eventsForgottenAtOnce = 1_000;
 const reconnectDelayMs = 200;
 
 /**
@@ -57,6 +62,7 @@ export class ObjectCache {
   // By the key of the store, all of them: the authority looks up single keys many times for each operation.
   readonly #records = new Map<string, HeldRecord>();
   readonly #watchers = new Set<WatchBuffer<ObjectEvent>>();
+  readonly #listeners = new Set<RecordListener>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly wake: () => void }>();
   readonly #stop = new AbortController();
   #kept: ChangeSet<ObjectEvent>[] = [];
@@ -135,6 +141,13 @@ export class ObjectCache {
   /** What stands under the keys that begin with this, in no order. */
   *records(prefix: string): Generator<readonly [key: string, record: CachedRecord]> {
     for (const entry of this.#records) if (entry[0].startsWith(prefix)) yield entry;
+  }
+
+  /** Tells of every change of a record after the call, until the signal aborts; after a cut, of the difference. */
+  listen(listener: RecordListener, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#listeners.add(listener);
+    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
   }
 
   /** The objects of a kind, in order of tenant and name; of one tenant if given. */
@@ -222,6 +235,7 @@ export class ObjectCache {
       try {
         for await (const sets of store.watch(everythingRange, { after: this.#revision, signal })) {
           for (const set of sets) this.#apply(set);
+          this.#wake();
         }
       } catch (error) {
         if (isBerthError(error, 'StoreClosed')) return;
@@ -239,6 +253,7 @@ export class ObjectCache {
         restart: () => entries.splice(0),
       });
       this.#publish({ revision, changes: this.#replaceAll(entries, revision) });
+      this.#wake();
       return true;
     } catch {
       return false;
@@ -261,7 +276,11 @@ export class ObjectCache {
       touch(record.slot);
       setPart(record.slot, entry.key, record);
     }
-    for (const key of this.#records.keys()) if (!present.has(key)) this.#records.delete(key);
+    for (const key of this.#records.keys()) {
+      if (present.has(key)) continue;
+      this.#records.delete(key);
+      this.#tell(key, undefined);
+    }
     for (const index of this.#kinds.values()) {
       for (const slot of index.slots.values()) {
         if (slot.stored !== undefined && !present.has(storedUnder(slot.key))) {
@@ -284,7 +303,7 @@ export class ObjectCache {
       const key = change.kind === 'put' ? change.entry.key : change.key;
       const record = change.kind === 'put' ? this.#setRecord(change.entry) : undefined;
       const slot = (record ?? this.#records.get(key))?.slot;
-      if (record === undefined) this.#records.delete(key);
+      if (record === undefined && this.#records.delete(key)) this.#tell(key, undefined);
       if (slot === undefined) continue;
       if (!touched.has(slot)) touched.set(slot, { slot, before: this.#cached(slot) });
       setPart(slot, key, record);
@@ -319,13 +338,22 @@ export class ObjectCache {
     if (set.changes.length > 0) {
       this.#kept.push(set);
       this.#keptEvents += set.changes.length;
-      while (this.#keptEvents > eventsKeptMax) {
-        const dropped = this.#kept.shift();
-        this.#keptEvents -= dropped?.changes.length ?? 0;
-        this.#forgotten = dropped?.revision ?? this.#forgotten;
-      }
+      if (this.#keptEvents > eventsKeptMax + eventsForgottenAtOnce) this.#forget();
       for (const watcher of this.#watchers) watcher.push([set]);
     }
+  }
+
+  #forget(): void {
+    let count = 0;
+    for (; this.#keptEvents > eventsKeptMax; count++) {
+      const { changes, revision } = this.#kept[count] as ChangeSet<ObjectEvent>;
+      this.#keptEvents -= changes.length;
+      this.#forgotten = revision;
+    }
+    this.#kept.splice(0, count);
+  }
+
+  #wake(): void {
     for (const waiting of this.#waiting) {
       if (waiting.revision > this.#revision) continue;
       this.#waiting.delete(waiting);
@@ -360,7 +388,12 @@ export class ObjectCache {
       slot: before === undefined ? this.#slotOf(entry.key) : before.slot,
     };
     this.#records.set(entry.key, record);
+    this.#tell(entry.key, record.value);
     return record;
+  }
+
+  #tell(storedKey: string, value: unknown): void {
+    for (const listener of this.#listeners) listener(storedKey, value);
   }
 
   #cached(slot: Slot | undefined): CachedObject | undefined {

@@ -3,7 +3,7 @@ import type { Replica } from '../model/kinds/replica.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
 import { ObjectIndex } from '../model/object-index.js';
 import type { BerthObject } from '../model/object.js';
-import type { Actor, Authority, Objects } from '../model/ports.js';
+import type { Actor, Authority, LeadingTerm, Objects } from '../model/ports.js';
 import type { FreshnessObserver } from '../observe/freshness-observer.js';
 import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
 import { OrphanReconciler } from './collect/orphan-reconciler.js';
@@ -12,7 +12,7 @@ import { Detector } from './detect/detector.js';
 import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
 import { type Acting, keyOfObject } from './runtime/acting.js';
 import { Controller, type ControllerCounters, type ControllerParts } from './runtime/controller.js';
-import { Leadership, type Term } from './runtime/leadership.js';
+import { Leadership } from './runtime/leadership.js';
 import type { Reconciler, ReportProblem } from './runtime/requeue.js';
 import { workloadKeyOf, workloadKeysOf } from './workload/workload-keys.js';
 import { WorkloadReconciler } from './workload/workload-reconciler.js';
@@ -119,7 +119,7 @@ export class Controllers {
     });
   }
 
-  #indexes(term: Term): [ObjectIndex<Replica>, ObjectIndex<WorkloadRevision>] {
+  #indexes(term: LeadingTerm): [ObjectIndex<Replica>, ObjectIndex<WorkloadRevision>] {
     const { objects } = this.parts;
     const replicas = new ObjectIndex<Replica>(objects, 'Replica', workloadKeyOf);
     const revisions = new ObjectIndex<WorkloadRevision>(objects, 'WorkloadRevision', workloadKeyOf);
@@ -132,7 +132,7 @@ export class Controllers {
   #lead(
     kind: LeadingActor,
     signal: AbortSignal,
-    start: (acting: Acting, term: Term) => readonly Promise<void>[],
+    start: (acting: Acting, term: LeadingTerm) => readonly Promise<void>[],
   ): Promise<void> {
     const { objects, authority, env, report, holder, address, leaseSeconds, isAlone } = this.parts;
     const leadership = new Leadership({

@@ -220,7 +220,7 @@ export class HttpServer {
         return reply
           .code(response.status)
           .header('Content-Type', response.contentType ?? (isYaml ? 'application/yaml' : 'application/json'))
-          .send(isYaml ? stringify(response.value) : JSON.stringify(response.value));
+          .send(isYaml ? stringify(response.value) : (response.json ?? JSON.stringify(response.value)));
       }
       case 'bytes':
         return reply.header('Content-Type', response.contentType).send(response.bytes);
@@ -318,16 +318,20 @@ const labelsOf = ({ method }: FastifyRequest, routed: Routed | undefined): Reque
     ? { verb: verbsOfMethods[method] ?? 'other', kind: undefined }
     : { verb: routed.verb, kind: routed.kindName };
 
+const noQuery = new URLSearchParams();
+const noBody = Buffer.alloc(0);
+
 function toApiRequest(request: FastifyRequest, identity: Identity, signal: AbortSignal): ApiRequest {
-  const [path = '/', ...query] = request.url.split('?');
+  const { url } = request;
+  const pathLength = url.indexOf('?');
   return {
     method: request.method,
-    path,
-    query: new URLSearchParams(query.join('?')),
+    path: pathLength < 0 ? url : url.slice(0, pathLength),
+    query: pathLength < 0 ? noQuery : new URLSearchParams(url.slice(pathLength + 1)),
     accept: request.headers.accept,
     contentType: request.headers['content-type'],
     userAgent: request.headers['user-agent'],
-    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    body: Buffer.isBuffer(request.body) ? request.body : noBody,
     identity,
     signal,
   };

@@ -149,6 +149,18 @@ export class Metrics {
     );
   }
 
+  watchDecisions(
+    counters: () => { readonly kept: number; readonly bytes: number; readonly dropped: number },
+  ): void {
+    this.#gauge('berth_decisions', 'Decisions that this server keeps.', () => counters().kept);
+    this.#gauge('berth_decisions_bytes', 'Bytes that they take.', () => counters().bytes);
+    this.#gauge(
+      'berth_decisions_dropped',
+      'Decisions that could not be kept since the start.',
+      () => counters().dropped,
+    );
+  }
+
   watchTraffic(traffic: () => Traffic): void {
     this.#gauge(
       'berth_requests_in_flight',

@@ -3,7 +3,8 @@ import { VirtualTime, type VirtualMachine } from '../../env/virtual.js';
 import type { Authority, Outcome } from '../../model/ports.js';
 import { FakeLeases } from './fake-leases.fixture.js';
 import { FakeObjects } from '../../model/fake-objects.fixture.js';
-import { Leadership, type LeadershipParts, type Term } from './leadership.js';
+import type { LeadingTerm } from '../../model/ports.js';
+import { Leadership, type LeadershipParts } from './leadership.js';
 
 type Leases = Pick<Authority, 'takeLease' | 'renew' | 'resign'>;
 const unknown: Outcome<never> = { kind: 'UnknownOutcome', message: 'timed out' };
@@ -20,7 +21,7 @@ function open() {
       ...{ authority: leases, objects, env: machine.env, lease: 'work', holder: name, durationSeconds: 15 },
       ...changed,
     });
-    const terms: Term[] = [];
+    const terms: LeadingTerm[] = [];
     const endings: number[] = [];
     world.spawn(machine, name, () =>
       leadership.run(async (term) => {

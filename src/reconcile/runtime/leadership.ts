@@ -1,18 +1,10 @@
 import type { Env } from '../../env/env.js';
 import { msBetween, type MonotonicInstant } from '../../env/instant.js';
 import type { Lease } from '../../model/kinds/lease.js';
-import type { Authority, Objects, Outcome, TakeLease } from '../../model/ports.js';
+import type { Authority, Leading, LeadingTerm, Objects, Outcome, TakeLease } from '../../model/ports.js';
 import type { Epoch } from '../../model/records.js';
 import { reasonTable } from '../../model/reasons.js';
-import { Alarm } from './alarm.js';
-
-/** One time of leading: whatever is written under its epoch, until its signal aborts. */
-export interface Term {
-  readonly epoch: Epoch;
-  readonly signal: AbortSignal;
-  /** For whoever learns that the epoch is over: ends the term. */
-  giveUp(why: string): void;
-}
+import { Alarm } from '../../env/alarm.js';
 
 export interface LeadershipParts {
   readonly authority: Pick<Authority, 'takeLease' | 'renew' | 'resign'>;
@@ -36,7 +28,7 @@ const retriesPerDuration = 10;
  * Leads while it holds a lease. That only one leads at a time is for speed and order; that an old leader's writes
  * do no harm is for the authority, which compares epochs (S8).
  */
-export class Leadership {
+export class Leadership implements Leading {
   readonly #durationMs: number;
   // The lease of another, as first seen: it may be passed over when it has stood like this for its duration.
   #watched: { readonly version: string; readonly since: MonotonicInstant } | undefined;
@@ -54,7 +46,7 @@ export class Leadership {
    * Takes the lease whenever it can and calls `onLead`, again for every term, until the signal aborts or `onLead`
    * ends by itself. `onLead` must end soon after its term's signal: the next term waits for it.
    */
-  async run(onLead: (term: Term) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async run(onLead: (term: LeadingTerm) => Promise<void>, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const taken = await this.#candidate(signal);
       if (taken === undefined) return;
@@ -112,7 +104,7 @@ export class Leadership {
 
   async #lead(
     { epoch, sentAt }: { epoch: Epoch; sentAt: MonotonicInstant },
-    onLead: (term: Term) => Promise<void>,
+    onLead: (term: LeadingTerm) => Promise<void>,
     signal: AbortSignal,
   ): Promise<'Ended' | 'Lost'> {
     const stop = new AbortController();

@@ -1,9 +1,8 @@
 import type { Replica } from '../../model/kinds/replica.js';
-import { boundaries, type WorkloadStatus } from '../../model/kinds/workload.js';
-import { rulesOfEdge, type Stage } from '../../model/stages.js';
+import { boundaries, type Boundary, type WorkloadStatus } from '../../model/kinds/workload.js';
+import { type Waiting, waitingMessage, waitingOf } from '../../model/waiting.js';
 
 export type Progress = NonNullable<WorkloadStatus['progress']>;
-export type Boundary = (typeof boundaries)[number];
 
 export interface ProgressInput {
   /** All its replicas, ended ones too. */
@@ -17,87 +16,6 @@ export interface ProgressInput {
   readonly startDeadlineSeconds: number;
   readonly previous: Progress | undefined;
   readonly now: string;
-}
-
-/** Where one replica waits. Without a boundary: not on the way to where it should be, but not limited by one either. */
-interface Waiting {
-  readonly boundary: Boundary | undefined;
-  readonly reason: string;
-  readonly nextMove: string;
-  readonly replica: Replica | undefined;
-}
-
-/** The next stage on the way, from each stage that has one. */
-const forward: Partial<Record<Stage, Stage>> = {
-  Admitted: 'Queued',
-  Queued: 'Bound',
-  Scheduled: 'Bound',
-  Bound: 'Starting',
-  Starting: 'Ready',
-  Ready: 'Serving',
-  Releasing: 'Released',
-};
-
-const quotaReasons: ReadonlySet<string> = new Set(['QuotaExceeded', 'GrantExhausted']);
-
-/** The rejection that the scheduler met last; nothing was tried yet if there is none. */
-function schedulingReason({ status }: Replica): { readonly reason: string; readonly message: string } {
-  const condition = status?.conditions?.find(
-    ({ type, status: is }) => type === 'SchedulingRetrying' && is === 'True',
-  );
-  return { reason: condition?.reason ?? 'NotTriedYet', message: condition?.message ?? '' };
-}
-
-function nextMoveOf(replica: Replica, stage: Stage): string {
-  const to = forward[stage];
-  const [owner] = to === undefined ? [] : (rulesOfEdge(stage, to)[0]?.owners ?? []);
-  if (stage === 'Unknown') return 'repair-controller';
-  return owner === 'agent' ? `agent:${replica.status?.binding?.node ?? ''}` : (owner ?? '');
-}
-
-/** The boundary that a replica at a stage has not passed. */
-function boundaryOf(replica: Replica, stage: Stage, reason: string): Boundary | undefined {
-  switch (stage) {
-    case 'Admitted':
-      return 'Authority';
-    case 'Queued':
-      if (quotaReasons.has(reason)) return 'Quota';
-      return reason === 'AwaitingAuthority' ? 'Authority' : 'Scheduling';
-    case 'Scheduled':
-      return 'Binding';
-    case 'Bound':
-      return 'NodeStart';
-    case 'Starting':
-      return replica.status?.driverId === undefined ? 'NodeStart' : 'Readiness';
-    case 'Ready':
-      return 'Traffic';
-    case 'Serving':
-    case 'Unknown':
-    case 'Releasing':
-    case 'Succeeded':
-    case 'Failed':
-    case 'Released':
-      return undefined;
-  }
-}
-
-function waitingOf(replica: Replica, isBatch: boolean): Waiting | undefined {
-  const stage = replica.status?.stage ?? 'Queued';
-  if (stage === 'Serving' || stage === 'Succeeded' || (stage === 'Ready' && isBatch)) return undefined;
-  // An ended one whose slot is still wanted: the next incarnation is on its way.
-  if (stage === 'Failed' || stage === 'Released')
-    return {
-      boundary: 'Authority',
-      reason: 'AwaitsNextIncarnation',
-      nextMove: 'workload-controller',
-      replica,
-    };
-  const reason =
-    stage === 'Queued'
-      ? schedulingReason(replica).reason
-      : (replica.status?.step ?? replica.status?.transitions?.at(-1)?.reason ?? stage);
-  const boundary = boundaryOf(replica, stage, reason);
-  return { boundary, reason, nextMove: nextMoveOf(replica, stage), replica };
 }
 
 /** The most frequent of some texts; the first in the alphabet where two are equally frequent. */
@@ -135,7 +53,7 @@ export function progressOf(input: ProgressInput): Progress {
   if (reason === undefined) return { stages };
   const first = there.find((one) => one.reason === reason);
   const nextMove = mostFrequent(there.filter((one) => one.reason === reason).map((one) => one.nextMove));
-  const message = first?.replica === undefined ? '' : messageOf(first.replica);
+  const message = first?.replica === undefined ? '' : waitingMessage(first.replica);
   const operation = first?.replica?.status?.transitions?.at(-1)?.operation;
   const deadline = deadlineOf(there, input.startDeadlineSeconds);
   return {
@@ -151,9 +69,6 @@ export function progressOf(input: ProgressInput): Progress {
     ...(deadline !== undefined && { deadline }),
   };
 }
-
-const messageOf = (replica: Replica): string =>
-  replica.status?.stage === 'Queued' ? schedulingReason(replica).message : (replica.status?.message ?? '');
 
 /** When the first of those that start has to be ready, for people to read. */
 function deadlineOf(waiting: readonly Waiting[], startDeadlineSeconds: number): string | undefined {
