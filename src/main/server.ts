@@ -2,10 +2,15 @@ import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { authorityLease, ForwardingAuthority } from '../commit/forwarding-authority.js';
+import { NodeHub } from '../commit/nodes/node-hub.js';
 import type { Env } from '../env/env.js';
 import { type DecisionLimits, decisionLimitsDefault, type Decisions } from '../model/decisions.js';
+import { fenceContract } from '../model/fence-contract.js';
 import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
+import type { NodeStreams } from '../model/node-stream.js';
+import type { Objects } from '../model/ports.js';
+import { CachedObjects } from '../objects/cached-objects.js';
 import { CellRecords } from '../objects/cell-records.js';
 import type { ObjectCache } from '../objects/object-cache.js';
 import { Api } from '../serve/api.js';
@@ -14,6 +19,7 @@ import { AuditLog } from '../serve/identity/audit-log.js';
 import { CertificateStore } from '../serve/identity/certificate-store.js';
 import { type TokenRecord, Tokens } from '../serve/identity/tokens.js';
 import { Metrics } from '../serve/metrics.js';
+import { NodeWire } from '../serve/node-wire.js';
 import { openApiDocuments } from '../serve/openapi-documents.js';
 import { lockDirectory } from '../store/directory-lock.js';
 import type { EtcdTls } from '../store/etcd-endpoints.js';
@@ -52,6 +58,9 @@ export interface ServerOptions {
 export interface Running {
   readonly url: string;
   readonly kubeconfig: string;
+  /** For nodes in this process. */
+  readonly streams: NodeStreams;
+  readonly objects: Objects;
   close(): Promise<void>;
 }
 
@@ -141,7 +150,28 @@ async function open(
     },
     decisions: { all: () => decisions, here: log },
   });
-  const parts = { api, env, certificates, tokens, audit, metrics, onDefect };
+  const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
+  const peers = new PeerClients({ env, authority: certificates.authority });
+  opened.push(() => peers.close());
+  const forwarding = new ForwardingAuthority({
+    ...{ local: controlPlane.authority, holder, env },
+    leader: () => leaderIn(cache),
+    send: async (to, operation, input) =>
+      (await peers.at(to)).ask(`/apis/authority.berth.dev/v1/operations/${operation}`, input),
+    onOperation: (route, outcome) => metrics.control.operation(route, outcome),
+  });
+  const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
+  const hub = new NodeHub({
+    ...{ objects, authority: forwarding, env },
+    fence: () => fenceContract,
+    nodes: () => cache.count('Node'),
+  });
+  const nodeStop = new AbortController();
+  hub.start(nodeStop.signal);
+  opened.push(() => Promise.resolve(nodeStop.abort()));
+  const nodes = new NodeWire({ streams: hub, env, onDefect });
+  metrics.watchNodes(() => ({ ...hub.counters, connections: nodes.connections }));
+  const parts = { api, env, certificates, tokens, audit, metrics, nodes, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);
   opened.push(() => http.close());
 
@@ -164,25 +194,15 @@ async function open(
     stop.abort();
     await Promise.all(loops);
   });
-  const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
   // A server that listens everywhere and was given no name does not know where others find it.
   const address = names[0] === undefined ? undefined : url;
-  const peers = new PeerClients({ env, authority: certificates.authority });
-  opened.push(() => peers.close());
   if (isShared) {
     const shared = await shareDecisions({ log, store, peers, address, limits, env, onDefect });
     opened.push(() => shared.close());
     ({ decisions } = shared);
   }
-  const forwarding = new ForwardingAuthority({
-    ...{ local: controlPlane.authority, holder, env },
-    leader: () => leaderIn(cache),
-    send: async (to, operation, input) =>
-      (await peers.at(to)).ask(`/apis/authority.berth.dev/v1/operations/${operation}`, input),
-    onOperation: (route, outcome) => metrics.control.operation(route, outcome),
-  });
   const controllers = runControllers({
-    ...{ controlPlane, env, holder, onProblem, onDefect, metrics: metrics.control },
+    ...{ controlPlane, objects, env, holder, onProblem, onDefect, metrics: metrics.control },
     authority: forwarding,
     address,
     isAlone: !isShared,
@@ -195,12 +215,11 @@ async function open(
       authority: forwarding,
       isAlone: !isShared,
       leaseSeconds: isShared ? leaseSecondsShared : leaseSecondsAlone,
-      // Until somebody listens to nodes, what the gate says is all that is known.
-      ages: () => 0,
+      ages: controllers.ageMs,
     });
     opened.push(() => schedulers.close());
   }
-  return { url, kubeconfig };
+  return { url, kubeconfig, streams: hub, objects };
 }
 
 /** Who holds the lease of the authority, as the cache shows it. */

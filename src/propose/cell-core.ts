@@ -1,3 +1,4 @@
+import type { ReplicaRef } from '../model/ports.js';
 import type { Policy } from '../model/policy.js';
 import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
@@ -37,7 +38,7 @@ export class CellCore {
     this.cell.apply(key, value);
   }
 
-  unassume(replica: { readonly tenant: string; readonly name: string }): void {
+  unassume(replica: ReplicaRef): void {
     this.cell.unassume(replica);
   }
 

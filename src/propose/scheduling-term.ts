@@ -3,7 +3,15 @@ import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
 import type { Replica } from '../model/kinds/replica.js';
-import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
+import type {
+  Actor,
+  Authority,
+  LeadingTerm,
+  Outcome,
+  Proposal,
+  Records,
+  ReplicaRef,
+} from '../model/ports.js';
 import { reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
 import type { Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
@@ -18,7 +26,7 @@ import type { SchedulerCounters } from './scheduler-counters.js';
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
 export interface SchedulingCore {
   apply(key: string, value: unknown): void;
-  unassume(replica: { readonly tenant: string; readonly name: string }): void;
+  unassume(replica: ReplicaRef): void;
   /** On the cell as it is now, which stands at this resourceVersion. What it places stays assumed. */
   propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult;
 }
