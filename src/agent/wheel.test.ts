@@ -25,4 +25,9 @@ it('calls at the right time or up to a tick later, in order, with one wake-up fo
     expect(lateMs).toBeLessThanOrEqual(51);
   }
   expect(wakeUps.size).toBe(3);
+  wheel.after(10, note('never'));
+  wheel.close();
+  wheel.after(10, note('never'));
+  await time.run();
+  expect(called).toHaveLength(4);
 });

@@ -16,6 +16,7 @@ export class Wheel {
   readonly #heap = new EventHeap<Turn>();
   readonly #begun: MonotonicInstant;
   #sequence = 0;
+  #isClosed = false;
   #timer: { readonly timer: Timer; readonly atMs: number } | undefined;
 
   constructor(private readonly env: Env) {
@@ -34,13 +35,20 @@ export class Wheel {
     };
   }
 
+  /** Nothing is called any more. */
+  close(): void {
+    this.#timer?.timer.cancel();
+    this.#isClosed = true;
+  }
+
   #nowMs(): number {
     return msBetween(this.#begun, this.env.clock.monotonic());
   }
 
   #arm(): void {
     const next = this.#heap.peek();
-    if (next === undefined || (this.#timer !== undefined && this.#timer.atMs <= next.atMs)) return;
+    if (this.#isClosed || next === undefined) return;
+    if (this.#timer !== undefined && this.#timer.atMs <= next.atMs) return;
     this.#timer?.timer.cancel();
     const timer = this.env.after(Math.max(0, next.atMs - this.#nowMs()), () => this.#turn());
     this.#timer = { timer, atMs: next.atMs };

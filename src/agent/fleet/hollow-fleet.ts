@@ -21,11 +21,12 @@ const startEveryMs = 100;
 /** Thousands of nodes in one process: a session each, one wheel for all of them. */
 export class HollowFleet {
   readonly #sessions: readonly NodeSession[];
+  readonly #wheel: Wheel;
   #timer: Timer | undefined;
 
   constructor(private readonly parts: HollowFleetParts) {
     const { env, version, nodes, onProblem } = parts;
-    const wheel = new Wheel(env);
+    const wheel = (this.#wheel = new Wheel(env));
     this.#sessions = nodes.map(({ offer, profile }) => {
       const driver = new HollowDriver({
         ...{ profile, wheel, env, believesTold: true },
@@ -57,5 +58,6 @@ export class HollowFleet {
   close(): void {
     this.#timer?.cancel();
     for (const session of this.#sessions) session.close();
+    this.#wheel.close();
   }
 }
