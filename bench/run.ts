@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { apiBench } from './api.js';
 import { bindBench } from './bind.js';
+import { decideBench } from './decide.js';
 import { etcdBench } from './etcd.js';
 import { lmdbBench } from './lmdb.js';
 import { type Bench, type Figure, isMissed, shownFigure } from './measure.js';
@@ -16,6 +17,7 @@ const benches: readonly Bench[] = [
   watchBench,
   openBench,
   bindBench,
+  decideBench,
   simulateBench,
 ];
 

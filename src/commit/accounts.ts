@@ -1,4 +1,5 @@
 import { addAmounts, type Amount, amountOf, ownValue, subtractAmounts } from '../model/amount.js';
+import { amountCharged } from '../model/asked.js';
 import type { Charge } from '../model/parts/charge.js';
 import {
   type NodeAccount,
@@ -16,21 +17,8 @@ import { nodeAccount, tenantAccount, workloadAccount } from './stored.js';
  * (S7: accounts equal the sum of charges).
  */
 
-const oneReplica: Amount = { replicas: 1 };
-
-// By the amounts of the manifest, which all charges of one template share.
-const withOneReplica = new WeakMap<Amount, Amount>();
-
 /** What a charge adds to a total: its amounts, and one replica. */
-export function chargedAmount(charge: Charge): Amount {
-  const amount = amountOf(charge.amounts);
-  let charged = withOneReplica.get(amount);
-  if (charged === undefined) {
-    charged = addAmounts(amount, oneReplica);
-    withOneReplica.set(amount, charged);
-  }
-  return charged;
-}
+export const chargedAmount = (charge: Charge): Amount => amountCharged(charge.amounts);
 
 const deviceIds = (charge: Charge): readonly string[] => Object.values(charge.devices ?? {}).flat();
 const portNumbers = (charge: Charge): readonly string[] => Object.values(charge.ports ?? {}).map(String);

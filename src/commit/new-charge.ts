@@ -1,26 +1,13 @@
-import {
-  addAmounts,
-  type Amount,
-  amountOf,
-  countOf,
-  firstOver,
-  ownValue,
-  subtractAmounts,
-} from '../model/amount.js';
-import type { Tenant } from '../model/kinds/tenant.js';
+import { type Amount, amountOf, countOf, firstOver, ownValue, subtractAmounts } from '../model/amount.js';
+import { amountCharged, amountsAsked, rankOf, refusedByGrant } from '../model/asked.js';
 import type { Charge } from '../model/parts/charge.js';
-import type { Template } from '../model/parts/template.js';
-import type { NodeAccount, TenantAccount } from '../model/records.js';
+import { pickPorts } from '../model/pick-ports.js';
+import type { NodeAccount } from '../model/records.js';
 import type { Context } from './context.js';
 import { reject, type Rejection } from './decision.js';
 import type { Draft } from './draft.js';
 import type { Candidate } from './placement-rules.js';
 import { storedTenant, tenantAccount } from './stored.js';
-
-// Ports that are asked for by name only are picked from here, above those that services are usually given and
-// below those that the kernel gives out.
-const pickedPortFirst = 20_000;
-const pickedPortLast = 29_999;
 
 export interface Wanted extends Candidate {
   /** Devices by class that the scheduler picked. */
@@ -44,14 +31,14 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
     );
   const devices = pickDevices(context, account, now, wanted.devices);
   if ('kind' in devices) return devices;
-  const ports = pickPorts(context, account, resources?.ports ?? []);
+  const ports = portsFor(context, account, resources?.ports ?? []);
   if ('kind' in ports) return ports;
 
   const books = tenantAccount(draft, tenant);
   const overGrant = context.checks.has('bind.quota')
-    ? checkGrant(books, addAmounts(amount, oneReplica), tenant)
+    ? refusedByGrant(books, amountCharged(amounts), tenant)
     : undefined;
-  if (overGrant !== undefined) return overGrant;
+  if (overGrant !== undefined) return reject(overGrant.reason, overGrant.message);
   const { region = 'local', zone = 'local' } = node.spec;
   return {
     tenant,
@@ -67,44 +54,10 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
   };
 }
 
-const oneReplica: Amount = { replicas: 1 };
 const none: Readonly<Record<string, never>> = {};
-
-const askedOf = new WeakMap<object, Charge['amounts']>();
-
-/** The amounts of a template without its ports: one object for all charges of it, so that it is parsed once. */
-export function amountsAsked(resources: Template['resources'] = none): Charge['amounts'] {
-  let amounts = askedOf.get(resources);
-  if (amounts === undefined) {
-    const { ports: _, ...rest } = resources;
-    amounts = rest;
-    askedOf.set(resources, amounts);
-  }
-  return amounts;
-}
 
 const shown = (amount: Amount, resource: string): string =>
   `${Math.max(0, countOf(amount, resource) ?? 0)}${resource === 'cpu' ? 'm' : ''}`;
-
-/** [S3] Within what this cell may commit for the tenant. */
-function checkGrant({ grant, used }: TenantAccount, more: Amount, tenant: string): Rejection | undefined {
-  if (grant === undefined)
-    return reject('GrantExhausted', `nothing is granted yet for tenant ${tenant} in this cell`);
-  if (grant.isExpired === true)
-    return reject('GrantExhausted', `the grant for tenant ${tenant} in this cell has expired`);
-  const over = firstOver(used, more, grant.most, 'isUnlimited');
-  if (over === undefined) return undefined;
-  return grant.source === 'Whole'
-    ? reject('QuotaExceeded', `tenant ${tenant} would have more ${over} than its limit`)
-    : reject('GrantExhausted', `tenant ${tenant} would have more ${over} than is granted to this cell`);
-}
-
-/** Guaranteed if all of it is within the guarantee, beside what is charged as Guaranteed already. */
-function rankOf(books: TenantAccount, spec: Tenant['spec'] | undefined, amount: Amount): Charge['rank'] {
-  const guaranteed = amountOf(spec?.guaranteed ?? none);
-  const used = subtractAmounts(books.used, books.borrowed);
-  return firstOver(used, amount, guaranteed, 'isNone') === undefined ? 'Guaranteed' : 'Borrowed';
-}
 
 type Picked<T> = { readonly picked: Readonly<Record<string, T>> };
 
@@ -146,34 +99,18 @@ function pickDevices(
   return { picked };
 }
 
-function pickPorts(
+function portsFor(
   { checks }: Context,
   { claims }: NodeAccount,
   asked: readonly string[],
 ): Picked<number> | Rejection {
   if (asked.length === 0) return nothingPicked;
-  const picked: Record<string, number> = {};
-  const isFree = (port: number): boolean =>
-    !checks.has('bind.ports') || (claims.ports[port] === undefined && !Object.values(picked).includes(port));
-  // Those with a number first: a name must not be given a number that another asks for.
-  for (const port of asked) {
-    const [name = '', number] = port.split(':');
-    if (number === undefined) continue;
-    if (!isFree(Number(number)))
-      return reject(
+  const picked = pickPorts(asked, (port) => checks.has('bind.ports') && claims.ports[port] !== undefined);
+  if ('ports' in picked) return { picked: picked.ports };
+  return 'taken' in picked
+    ? reject(
         'PortTaken',
-        `port ${number} is claimed by ${claims.ports[number] ?? 'this replica twice'}`,
-      );
-    picked[name] = Number(number);
-  }
-  let next = pickedPortFirst;
-  for (const name of asked) {
-    if (name.includes(':')) continue;
-    while (next <= pickedPortLast && !isFree(next)) next += 1;
-    if (next > pickedPortLast)
-      return reject('PortTaken', `no port from ${pickedPortFirst} to ${pickedPortLast} is free`);
-    picked[name] = next;
-    next += 1;
-  }
-  return { picked };
+        `port ${picked.taken} is claimed by ${claims.ports[picked.taken] ?? 'this replica twice'}`,
+      )
+    : reject('PortTaken', `no port from ${picked.noneOf} is free`);
 }

@@ -1,8 +1,15 @@
 import { ownValue } from '../model/amount.js';
-import { labelSelectorOf, matchesLabels } from '../model/label-selector.js';
 import type { Node } from '../model/kinds/node.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
-import type { Placement } from '../model/parts/placement.js';
+import {
+  apartRules,
+  isAboutOwnWorkload,
+  isRequired,
+  mustBeApartOnNode,
+  repellingTaint,
+  shownTaint,
+  spreadCounts,
+} from '../model/placement-rules.js';
 import { type NodeAccount, recoveryPoolLabel } from '../model/records.js';
 import type { Context } from './context.js';
 import { reject, type Rejection } from './decision.js';
@@ -98,22 +105,10 @@ function checkWhere(
 }
 
 function checkTaints({ checks }: Context, { revision, node }: Candidate): Rejection | undefined {
-  const tolerations = revision.spec.placement?.tolerations ?? [];
-  for (const taint of node.spec.taints ?? []) {
-    if (taint.effect === 'PreferNoSchedule') continue;
-    const isTolerated = tolerations.some(
-      ({ key, operator = 'Equal', value = '', effect }) =>
-        (effect === undefined || effect === taint.effect) &&
-        (key === undefined ? operator === 'Exists' : key === taint.key) &&
-        (operator === 'Exists' || value === (taint.value ?? '')),
-    );
-    if (!isTolerated && checks.has('bind.taints'))
-      return reject(
-        'Tainted',
-        `node ${node.metadata.name} has the taint ${taint.key}=${taint.value ?? ''}:${taint.effect}`,
-      );
-  }
-  return undefined;
+  const taint = repellingTaint(node.spec.taints, revision.spec.placement?.tolerations ?? []);
+  return taint !== undefined && checks.has('bind.taints')
+    ? reject('Tainted', `node ${node.metadata.name} has the taint ${shownTaint(taint)}`)
+    : undefined;
 }
 
 /** [S9] A recovery pool is for the classes that may use it. */
@@ -153,36 +148,17 @@ export function checkNeighbours(context: Context, draft: Draft, candidate: Candi
   return checkApart(context, draft, candidate) ?? checkSpread(context, draft, candidate);
 }
 
-type Rule = NonNullable<Placement['antiAffinity']>[number];
-
-const isRequired = (rule: { readonly mode?: 'Required' | 'Preferred' }): boolean => rule.mode !== 'Preferred';
-
-/** Whether a rule of one revision speaks of replicas of another. Without a selector: of its own workload. */
-function speaksOf(rule: Rule, own: StoredRevision, other: StoredRevision): boolean {
-  if (own.metadata.namespace !== other.metadata.namespace) return false;
-  return rule.selector === undefined
-    ? own.spec.workload === other.spec.workload
-    : matchesLabels(labelSelectorOf(rule.selector), other.spec.template.labels);
-}
-
-const apartRules = (revision: StoredRevision): readonly Rule[] =>
-  revision.spec.placement?.antiAffinity?.filter(isRequired) ?? [];
-
 function checkApart(context: Context, draft: Draft, candidate: Candidate): Rejection | undefined {
   const { tenant, revision, node, account } = candidate;
-  const own = apartRules(revision);
   for (const key of Object.keys(account.revisions)) {
     // Tenants do not see each other's labels, so rules never reach across them.
     if (!key.startsWith(`${tenant}/`)) continue;
     const other = storedRevision(draft, tenant, key.slice(tenant.length + 1));
     if (other === undefined) continue;
-    const isMine = own.some((rule) => rule.topology === 'Node' && speaksOf(rule, revision, other));
-    const isTheirs = apartRules(other).some(
-      (rule) => rule.topology === 'Node' && speaksOf(rule, other, revision),
-    );
+    const whose = mustBeApartOnNode(revision, other);
     if (
-      (isMine && context.checks.has('bind.antiAffinity')) ||
-      (isTheirs && context.checks.has('bind.antiAffinity.others'))
+      (whose === 'mine' && context.checks.has('bind.antiAffinity')) ||
+      (whose === 'theirs' && context.checks.has('bind.antiAffinity.others'))
     )
       return reject(
         'AntiAffinity',
@@ -190,12 +166,9 @@ function checkApart(context: Context, draft: Draft, candidate: Candidate): Rejec
       );
   }
   const { region = 'local', zone = 'local' } = node.spec;
-  for (const rule of own) {
+  for (const rule of apartRules(revision)) {
     // Across workloads only nodes are checked here; zones and regions are best effort there.
-    const isOwnWorkload =
-      rule.selector === undefined ||
-      matchesLabels(labelSelectorOf(rule.selector), revision.spec.template.labels);
-    if (rule.topology === 'Node' || !isOwnWorkload) continue;
+    if (rule.topology === 'Node' || !isAboutOwnWorkload(rule, revision)) continue;
     const counts = workloadAccount(draft, tenant, revision.spec.workload);
     const there =
       rule.topology === 'Zone'
@@ -225,17 +198,13 @@ function checkSpread(context: Context, draft: Draft, candidate: Candidate): Reje
       continue;
     }
     const counts = workloadAccount(draft, tenant, revision.spec.workload);
-    const [domain, byDomain] =
-      topology === 'Zone' ? [`${region}/${zone}`, counts.zones] : [region, counts.regions];
-    const domains =
-      topology === 'Zone' ? zonesAllowed(draft, revision, region) : (revision.spec.placement?.regions ?? []);
-    const isAllowed = domainAllowed(revision);
-    const fewest = Math.min(
-      ...[...domains, ...Object.keys(byDomain).filter(isAllowed), domain].map(
-        (name) => ownValue(byDomain, name) ?? 0,
-      ),
+    const { domain, here, fewest } = spreadCounts(
+      revision.spec,
+      topology,
+      { region, zone },
+      topology === 'Zone' ? counts.zones : counts.regions,
+      (name) => storedRegion(draft, undefined, name)?.spec.zones ?? [],
     );
-    const here = ownValue(byDomain, domain) ?? 0;
     if (here + 1 - fewest > maxSkew)
       return reject(
         'SpreadViolated',
@@ -254,26 +223,4 @@ function countOnNode(draft: Draft, tenant: string, { spec }: StoredRevision, acc
     )
       count += more;
   return count;
-}
-
-/** Where replicas are that their rules no longer allow does not keep others from being spread: nothing can be added there. */
-const domainAllowed =
-  ({ spec }: StoredRevision) =>
-  (domain: string): boolean => {
-    const { regions = [], zones = [] } = spec.placement ?? {};
-    const [region = '', zone] = domain.split('/');
-    return (
-      (regions.length === 0 || regions.includes(region)) &&
-      (zone === undefined || zones.length === 0 || zones.includes(zone))
-    );
-  };
-
-/** The zones that replicas could be in: those the operator names for the regions allowed. */
-function zonesAllowed(draft: Draft, { spec }: StoredRevision, region: string): readonly string[] {
-  const { regions = [], zones = [] } = spec.placement ?? {};
-  return (regions.length > 0 ? regions : [region]).flatMap((name) =>
-    (storedRegion(draft, undefined, name)?.spec.zones ?? [])
-      .filter((zone) => zones.length === 0 || zones.includes(zone))
-      .map((zone) => `${name}/${zone}`),
-  );
 }

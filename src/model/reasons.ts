@@ -7,7 +7,10 @@ interface ReasonFacts {
   readonly cure: string;
 }
 
-/** Why the authority rejected an operation (DESIGN §5). The name is what programs compare and parked work waits under. */
+/**
+ * Why the authority rejected an operation (DESIGN §5), or the scheduler found no place for a replica (§6). The name is
+ * what programs compare and parked work waits under.
+ */
 export const reasonTable = {
   NodeFull: {
     meaning: 'the amounts do not fit on the node as its account stands',
@@ -78,6 +81,31 @@ export const reasonTable = {
     meaning: 'the last durable verdict on the node is Suspect or worse',
     callerMay: 'refresh',
     cure: 'another node, or the detector finds this one fresh again',
+  },
+  NodeStale: {
+    meaning: 'the node was last heard of longer ago than the workload allows',
+    callerMay: 'refresh',
+    cure: 'the node is heard of again, or the workload says onStale: Bind',
+  },
+  AffinityUnmet: {
+    meaning: 'no replica it must be together with is on the node, or in its zone or region',
+    callerMay: 'refresh',
+    cure: 'a replica that its selector finds is placed, or a node near one has room',
+  },
+  DriverMissing: {
+    meaning: "the node's agent cannot run what the workload is: process or container",
+    callerMay: 'refresh',
+    cure: 'a node whose agent has that driver',
+  },
+  PluginRefused: {
+    meaning: 'a custom filter of this scheduler refused the node',
+    callerMay: 'refresh',
+    cure: 'what that filter asks for',
+  },
+  NoNode: {
+    meaning: 'there is no node to look at: none at all, or not the one that the slot is for',
+    callerMay: 'refresh',
+    cure: 'a node registers',
   },
   ReplicaChanged: {
     meaning: 'the replica is not the one proposed for: other uid, slot or stage',

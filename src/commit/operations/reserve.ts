@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { addAmounts, type Amount, amountOf, amountsOf, subtractAmounts } from '../../model/amount.js';
+import { amountsAsked } from '../../model/asked.js';
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
@@ -11,7 +12,7 @@ import { checkEdge } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
-import { amountsAsked, newCharge } from '../new-charge.js';
+import { newCharge } from '../new-charge.js';
 import { checkNeighbours } from '../placement-rules.js';
 import { beyond, isNothing, least } from '../amount-parts.js';
 import { findReplica, type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
