@@ -50,11 +50,23 @@ export interface Step {
   readonly evidence?: Readonly<Record<string, string>>;
 }
 
+type StepBy = Pick<Step, 'actor' | 'epoch' | 'evidence'>;
+
+// By the actor of a term, who takes many steps: all of them then share what is said of it.
+const stepsBy = new WeakMap<Actor, StepBy>();
+
 /** What an actor's lease adds to a step: its epoch, and which lease it is of. */
-export function stepBy(actor: Actor): Pick<Step, 'actor' | 'epoch' | 'evidence'> {
-  const who = `${actor.kind}:${actor.name}`;
-  if (actor.lease === undefined) return { actor: who };
-  return { actor: who, epoch: actor.lease.epoch, evidence: { lease: actor.lease.name } };
+export function stepBy(actor: Actor): StepBy {
+  let step = stepsBy.get(actor);
+  if (step === undefined) {
+    const who = `${actor.kind}:${actor.name}`;
+    step =
+      actor.lease === undefined
+        ? { actor: who }
+        : { actor: who, epoch: actor.lease.epoch, evidence: { lease: actor.lease.name } };
+    stepsBy.set(actor, step);
+  }
+  return step;
 }
 
 /** Where this operation moved it, if it is among the last moves: then it was committed before. */

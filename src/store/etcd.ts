@@ -38,7 +38,7 @@ import {
   type TxnResponse,
 } from './etcd-protocol.js';
 import { EtcdWatch } from './etcd-watch.js';
-import { failedGuards } from './guards.js';
+import { failedGuards, stateOf } from './guards.js';
 import { expired, futureRevision, storeClosed } from './history-errors.js';
 import { readLimit } from './read-limit.js';
 
@@ -239,7 +239,10 @@ export class EtcdStore implements Store {
     return {
       kind: 'GuardFailed',
       revision,
-      failed: failedGuards(transaction.guards, (key) => current.get(key)),
+      failed: failedGuards(
+        transaction.guards,
+        stateOf((key) => current.get(key)),
+      ),
     };
   }
 

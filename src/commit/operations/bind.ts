@@ -1,3 +1,4 @@
+import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
 import type { Proposal } from '../../model/ports.js';
@@ -38,7 +39,7 @@ export const bind =
 
     const key = objectKey('Replica', replica.tenant, replica.name);
     const fence = String(draft.createdVersionOf(key));
-    const { conditions = [] } = replica.status;
+    const { operation, node, snapshotRevision, policyRevision, decision } = proposal;
     const by = stepBy(proposal.actor);
     moveReplica(
       context,
@@ -48,37 +49,42 @@ export const bind =
         ...by,
         to: 'Bound',
         reason: 'Placed',
-        operation: proposal.operation,
-        evidence: { ...by.evidence, snapshot: proposal.snapshotRevision, node: proposal.node },
+        operation,
+        evidence: { ...by.evidence, snapshot: snapshotRevision, node },
       },
       {
         charge,
         ...(charge.ports !== undefined && { ports: charge.ports }),
         binding: {
-          node: proposal.node,
+          node,
           nodeEpoch: proposal.nodeEpoch,
           fence,
           receipt: {
-            snapshotRevision: proposal.snapshotRevision,
-            policyRevision: proposal.policyRevision,
-            operation: proposal.operation,
-            ...(proposal.decision !== undefined && { decision: proposal.decision }),
+            snapshotRevision,
+            policyRevision,
+            operation,
+            ...(decision !== undefined && { decision }),
           },
         },
-        conditions: [
-          ...conditions.filter(({ type }) => type !== 'Bound' && type !== 'SchedulingRetrying'),
-          {
-            type: 'Bound',
-            status: 'True',
-            reason: 'Placed',
-            message: `on ${proposal.node}`,
-            lastTransitionTime: context.at,
-          },
-        ],
+        conditions: withBound(replica.status.conditions, node, context.at),
       },
     );
     return commit({ fence });
   };
+
+type Conditions = NonNullable<ReplicaStatus['conditions']>;
+
+function withBound(before: Conditions | undefined, node: string, at: string): Conditions {
+  const bound = {
+    type: 'Bound',
+    status: 'True',
+    reason: 'Placed',
+    message: `on ${node}`,
+    lastTransitionTime: at,
+  } as const;
+  if (before === undefined || before.length === 0) return [bound];
+  return [...before.filter(({ type }) => type !== 'Bound' && type !== 'SchedulingRetrying'), bound];
+}
 
 function withoutHold(replica: LiveReplica): LiveReplica {
   const { hold: _, ...status } = replica.status;

@@ -1,4 +1,5 @@
 import type { Replica } from '../../model/kinds/replica.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Incarnate } from '../../model/ports.js';
 import { objectKey, replicaName, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
@@ -11,6 +12,7 @@ import { findReplica, stepBy, withTransition } from '../replica-moves.js';
 import {
   putStatus,
   slotRecord,
+  type Stored,
   storedReplica,
   storedRevision,
   storedTenant,
@@ -83,18 +85,7 @@ export const incarnate =
         uid: context.uid,
         generation: 1,
         creationTimestamp: context.at,
-        labels: { ...revision.spec.template.labels, [workloadLabel]: input.workload },
-        ownerReferences: [
-          {
-            apiVersion: 'berth.dev/v1',
-            kind: 'Workload',
-            name: input.workload,
-            uid: input.workloadUid,
-            controller: true,
-            blockOwnerDeletion: true,
-          },
-        ],
-        finalizers: [endedFinalizer],
+        ...sharedMetadata(revision, input.workloadUid),
       },
       spec: {
         workload: input.workload,
@@ -131,6 +122,38 @@ export const incarnate =
     draft.put(statusKey('Replica', tenant, name), { status });
     return commitAt((version) => ({ replica: assembled({ ...stored, status }, version) }));
   };
+
+interface SharedMetadata {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ownerReferences: NonNullable<Replica['metadata']['ownerReferences']>;
+  readonly finalizers: readonly string[];
+}
+
+const finalizers = [endedFinalizer];
+const shared = new WeakMap<object, SharedMetadata>();
+
+/** What the replicas of one revision have in common, held once: there may be a hundred thousand of them. */
+function sharedMetadata(revision: Stored<WorkloadRevision>, workloadUid: string): SharedMetadata {
+  const known = shared.get(revision);
+  if (known?.ownerReferences[0]?.uid === workloadUid) return known;
+  const { workload, template } = revision.spec;
+  const metadata: SharedMetadata = {
+    labels: { ...template.labels, [workloadLabel]: workload },
+    ownerReferences: [
+      {
+        apiVersion: 'berth.dev/v1',
+        kind: 'Workload',
+        name: workload,
+        uid: workloadUid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+    finalizers,
+  };
+  shared.set(revision, metadata);
+  return metadata;
+}
 
 /** A parsed boundary: what stands in the store was checked when it was written. */
 const assembled = (replica: object, resourceVersion: string): Replica => {

@@ -1,4 +1,4 @@
-import type { Env } from '../../env/env.js';
+import type { Env } from './env.js';
 
 /** A sleep that can be cut short. A ring while nobody sleeps is kept: the next sleep ends at once. */
 export class Alarm {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../env/virtual.js';
+import { VirtualTime } from './virtual.js';
 import { Alarm } from './alarm.js';
 
 describe('Alarm', () => {

@@ -14,6 +14,12 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
+  /** Puts back what was just taken. Where nothing was taken before, every element moves. */
+  unshift(item: T): void {
+    if (this.#head === 0) this.#items.unshift(item);
+    else this.#items[--this.#head] = item;
+  }
+
   peek(): T | undefined {
     return this.#items[this.#head];
   }
