@@ -70,7 +70,8 @@ function standing(explanation: Explanation, now: WallInstant): string[] {
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)}${value}`]));
 }
 
-function placementLines({ replica, revision, nodes, fits, rejections, cures }: PlacementFacts): string[] {
+function placementLines({ replica, revision, isPlaceable, quota, nodes, fits, ...rest }: PlacementFacts): string[] {
+  const { rejections, cures } = rest;
   const fit = fits.count === 0 ? 'none takes' : `${fits.count} take`;
   const some = fits.nodes.length === 0 ? '' : `: ${named(fits.nodes, fits.count)}`;
   const rows = rejections.map((each) => [
@@ -83,14 +84,15 @@ function placementLines({ replica, revision, nodes, fits, rejections, cures }: P
   return [
     ...section(`Nodes (at revision ${revision})`, [
       `of ${nodes} ${fit} ${replica} now${some}`,
+      ...(quota === undefined ? [] : [`${quota.reason}: ${quota.message}`]),
       ...(rows.length === 0 ? [] : table.trimEnd().split('\n')),
     ]),
     ...section(
       'What would help',
-      fits.count > 0
+      isPlaceable
         ? []
         : cures.length === 0
-          ? [`no change of a single object; in its way: ${rejections.map(({ reason }) => reason).join(', ')}`]
+          ? [`no change of a single object; in its way: ${[quota, ...rejections].flatMap((each) => each?.reason ?? []).join(', ')}`]
           : cures.flatMap(cureLines),
     ),
   ];

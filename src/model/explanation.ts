@@ -56,8 +56,13 @@ export interface PlacementFacts {
   readonly replica: string;
   /** The resourceVersion at which the cell was looked at. */
   readonly revision: string;
+  /** Whether it could be placed now: a node would take it and its tenant may be charged. */
+  readonly isPlaceable: boolean;
+  /** Why its tenant may not be charged with it; absent if it may. */
+  readonly quota?: { readonly reason: string; readonly message: string };
+  /** How many nodes were asked. */
   readonly nodes: number;
-  /** Nodes that would take it now: how many, and some of them. */
+  /** Nodes that nothing speaks against, quota aside: how many, and some of them. */
   readonly fits: { readonly count: number; readonly nodes: readonly string[] };
   /** For each reason how many nodes it rules out, and some of them. A node may have several reasons. */
   readonly rejections: readonly {
