@@ -63,6 +63,8 @@ export interface GangState {
 }
 
 const noSet: ReadonlySet<never> = new Set();
+const none = { keys: noSet, version: 0 };
+const noClasses = () => ({ keys: new Set<ClassKey>(), version: 0 });
 
 /**
  * The cell as the scheduler sees it, at a revision: kept current by every change of a record, each at a cost that does
@@ -79,12 +81,13 @@ export class CellState {
   readonly nodes = new NodeTable();
   readonly regions = new Map<string, Region['spec']>();
   readonly priorityClasses = new Map<string, PriorityClass['spec']>();
-  /** Grows when a region or a priority class changes: rules that were judged by them are judged again. */
-  rulesVersion = 0;
+  /** Changes with the regions and priority classes: rules that were judged by them are judged again. */
+  placesVersion = 0;
+  #revisionChanges = 0;
   readonly #tenants = new Map<string, TenantState>();
   readonly #workloads = new Map<string, WorkloadState>();
   readonly #revisions = new Map<ClassKey, Stored<WorkloadRevision>>();
-  readonly #revisionsOf = new Map<string, Set<ClassKey>>();
+  readonly #classes = new Map<string, { readonly keys: Set<ClassKey>; readonly version: number }>();
   readonly #replicas = new Map<string, ReplicaState>();
   readonly #gangs = new Map<string, GangState>();
   readonly #reservations = new Map<string, ReservationState>();
@@ -136,9 +139,9 @@ export class CellState {
     return this.#revisions.get(key);
   }
 
-  /** The classes of a tenant: one set while none comes or goes, another when one did. */
-  revisionsOf(tenant: string): ReadonlySet<ClassKey> {
-    return this.#revisionsOf.get(tenant) ?? noSet;
+  /** The classes of a tenant; the version changes when one comes or goes. */
+  classesOf(tenant: string): { readonly keys: ReadonlySet<ClassKey>; readonly version: number } {
+    return this.#classes.get(tenant) ?? none;
   }
 
   replica(tenant: string, name: string): ReplicaState | undefined {
@@ -201,11 +204,11 @@ export class CellState {
         this.tenant(name).spec = (value as Stored<Tenant> | undefined)?.spec;
         break;
       case 'Region':
-        this.rulesVersion += 1;
+        this.placesVersion += 1;
         put(this.regions, name, (value as Stored<Region> | undefined)?.spec);
         break;
       case 'PriorityClass':
-        this.rulesVersion += 1;
+        this.placesVersion += 1;
         put(this.priorityClasses, name, (value as Stored<PriorityClass> | undefined)?.spec);
         break;
       case 'Workload':
@@ -221,6 +224,8 @@ export class CellState {
       case 'Reservation':
         this.#changeReservation(namespace, name, { stored: value as Stored<Reservation> | undefined });
         break;
+      // Other kinds have no part in where work goes.
+      default:
     }
   }
 
@@ -233,15 +238,12 @@ export class CellState {
   }
 
   #applyRevision(tenant: string, key: ClassKey, revision: Stored<WorkloadRevision> | undefined): void {
-    const isNew = this.#revisions.has(key) !== (revision !== undefined);
+    const { keys } = made(this.#classes, tenant, noClasses);
     put(this.#revisions, key, revision);
-    if (!isNew) return;
-    // Another set, so that who remembers something of all classes of a tenant sees that they are others now.
-    const keys = new Set(this.#revisionsOf.get(tenant));
     if (revision === undefined) keys.delete(key);
     else keys.add(key);
-    if (keys.size === 0) this.#revisionsOf.delete(tenant);
-    else this.#revisionsOf.set(tenant, keys);
+    if (keys.size === 0) this.#classes.delete(tenant);
+    else this.#classes.set(tenant, { keys, version: (this.#revisionChanges += 1) });
   }
 
   #applyWorkloadAccount(key: string, value: unknown): void {
