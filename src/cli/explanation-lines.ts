@@ -64,13 +64,24 @@ function standing(explanation: Explanation, now: WallInstant): string[] {
     ['reason', reason],
     ['message', message],
     ['since', since === undefined ? undefined : `${since} (${shownAge(ms(since))} ago)`],
-    ['next move', nextMove === undefined ? undefined : `${nextMove}${deadline === undefined ? '' : until(deadline)}`],
+    [
+      'next move',
+      nextMove === undefined ? undefined : `${nextMove}${deadline === undefined ? '' : until(deadline)}`,
+    ],
     ['operation', operation],
   ];
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)}${value}`]));
 }
 
-function placementLines({ replica, revision, isPlaceable, quota, nodes, fits, ...rest }: PlacementFacts): string[] {
+function placementLines({
+  replica,
+  revision,
+  isPlaceable,
+  quota,
+  nodes,
+  fits,
+  ...rest
+}: PlacementFacts): string[] {
   const { rejections, cures } = rest;
   const fit = fits.count === 0 ? 'none takes' : `${fits.count} take`;
   const some = fits.nodes.length === 0 ? '' : `: ${named(fits.nodes, fits.count)}`;
@@ -92,7 +103,9 @@ function placementLines({ replica, revision, isPlaceable, quota, nodes, fits, ..
       isPlaceable
         ? []
         : cures.length === 0
-          ? [`no change of a single object; in its way: ${[quota, ...rejections].flatMap((each) => each?.reason ?? []).join(', ')}`]
+          ? [
+              `no change of a single object; in its way: ${[quota, ...rejections].flatMap((each) => each?.reason ?? []).join(', ')}`,
+            ]
           : cures.flatMap(cureLines),
     ),
   ];

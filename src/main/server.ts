@@ -6,8 +6,12 @@ import type { Env } from '../env/env.js';
 import { type DecisionLimits, decisionLimitsDefault, type Decisions } from '../model/decisions.js';
 import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
+import { CachedObjects } from '../objects/cached-objects.js';
+import { CachedRecords } from '../objects/cached-records.js';
 import { CellRecords } from '../objects/cell-records.js';
 import type { ObjectCache } from '../objects/object-cache.js';
+import { Explainer } from '../propose/explain/explainer.js';
+import { PlacementExplainer } from '../propose/explain/placement-explainer.js';
 import { Api } from '../serve/api.js';
 import { HttpServer } from '../serve/http-server.js';
 import { AuditLog } from '../serve/identity/audit-log.js';
@@ -136,6 +140,11 @@ async function open(
       onReceived: (outcome) => metrics.control.operation('received', outcome),
     },
     decisions: { all: () => decisions, here: log },
+    explain: new Explainer({
+      objects: new CachedObjects({ ...controlPlane, manager: 'berth-why' }),
+      decisions: () => decisions,
+      placement: new PlacementExplainer({ records: new CachedRecords(cache), env, ages: () => undefined }),
+    }),
   });
   const parts = { api, env, certificates, tokens, audit, metrics, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);

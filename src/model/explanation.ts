@@ -1,4 +1,5 @@
 import type { Boundary } from './kinds/workload.js';
+import type { Amounts } from './parts/amounts.js';
 import type { Stage } from './stages.js';
 
 /** The kinds of which one can ask why. */
@@ -90,21 +91,15 @@ export interface Cure {
     | { readonly type: 'Patch'; readonly patch: Readonly<Record<string, unknown>> }
     | {
         readonly type: 'Register';
-        readonly allocatable: CureAmounts;
+        readonly allocatable: Amounts;
       }
     | {
         readonly type: 'Create';
         readonly region: string;
         readonly zone: string;
         readonly labels: Readonly<Record<string, string>>;
-        readonly allocatable: CureAmounts;
+        readonly allocatable: Amounts;
       };
-}
-
-export interface CureAmounts {
-  readonly cpu?: string;
-  readonly memory?: string;
-  readonly devices?: Readonly<Record<string, number>>;
 }
 
 export interface DecisionDigest {

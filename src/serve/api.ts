@@ -103,8 +103,7 @@ export class Api {
         ? this.#decisions.get(kind, request, path)
         : this.#decisions.list(kind, request, path);
     if (needsFreshness(verb, request.query)) await this.parts.freshness.catchUp();
-    if (path.subresource === whySubresource)
-      return explainOver(this.parts.explain, kind, request, path);
+    if (path.subresource === whySubresource) return explainOver(this.parts.explain, kind, request, path);
     const resources = this.#resources.get(kind);
     if (resources === undefined) throw new Error(`no resources for ${kind.kind}`);
     switch (verb) {

@@ -1,5 +1,6 @@
 import { type Amount, amountOf } from '../../model/amount.js';
-import type { Cure, CureAmounts } from '../../model/explanation.js';
+import type { Cure } from '../../model/explanation.js';
+import type { Amounts } from '../../model/parts/amounts.js';
 import type { TenantSpec } from '../../model/kinds/tenant.js';
 import { mergePatched } from '../../model/merge-patch.js';
 import {
@@ -77,7 +78,7 @@ function curedTenant(cell: CellState, name: string, patch: unknown): CuredRecord
 const idsOf = (name: string, count: number): string[] =>
   Array.from({ length: Math.max(0, count) }, (_, index) => `new-${name}-${index}`);
 
-function registeredNode(cell: CellState, name: string, offered: CureAmounts): CuredRecords {
+function registeredNode(cell: CellState, name: string, offered: Amounts): CuredRecords {
   const key = nodeAccountKey(name);
   const account = cell.nodes.accounts[cell.nodes.rowOf(name) ?? -1];
   if (account === undefined) return { before: [], after: [] };

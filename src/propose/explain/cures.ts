@@ -1,6 +1,7 @@
 import { type Amount, amountOf, amountsOf, countOf, eachResource, ownValue } from '../../model/amount.js';
 import { amountsAsked } from '../../model/asked.js';
-import type { Cure, CureAmounts } from '../../model/explanation.js';
+import type { Cure } from '../../model/explanation.js';
+import type { Amounts } from '../../model/parts/amounts.js';
 import { isTolerated, type NeighbourRule, shownTaint, spreadCounts } from '../../model/placement-rules.js';
 import { recoveryPoolLabel, type TenantAccount } from '../../model/records.js';
 import type { CellState } from '../cell-state.js';
@@ -99,8 +100,7 @@ class CureFinder {
     const name = this.#tenant;
     const limit = isQuotaOpen ? undefined : this.#limit(cell.tenantAccount(name));
     if (!isQuotaOpen && limit === undefined) return [];
-    const raised =
-      limit === undefined ? [] : [`raise the limit of tenant ${name} to ${shownAmounts(limit)}`];
+    const raised = limit === undefined ? [] : [`raise the limit of tenant ${name} to ${shownAmounts(limit)}`];
     const [fitting] = this.#fitting;
     if (fitting !== undefined) {
       const patch = { spec: { limit } };
@@ -123,7 +123,7 @@ class CureFinder {
   }
 
   /** What the limit must name for one replica more: exactly what is used and what it asks for, where that is over. */
-  #limit({ grant, used }: TenantAccount): CureAmounts & { replicas?: number } | undefined {
+  #limit({ grant, used }: TenantAccount): (Amounts & { replicas?: number }) | undefined {
     if (grant === undefined || grant.isExpired === true || grant.source !== 'Whole') return undefined;
     const { charged } = schedulingClass(this.cell, this.classKey) ?? {};
     const short = amountWhere(charged ?? {}, (resource, count) => {
@@ -240,7 +240,8 @@ class CureFinder {
   // ---- the workload: where it may be ---------------------------------------------------------------------
 
   #workloadCure({ node, against }: Refused): Tried | undefined {
-    if (!isAll(against, ['region', 'zone', 'selector', 'taints', 'spread', 'spread-domain'])) return undefined;
+    if (!isAll(against, ['region', 'zone', 'selector', 'taints', 'spread', 'spread-domain']))
+      return undefined;
     const shape = this.#shapeOf(node);
     const revision = this.cell.revision(this.classKey);
     if (shape === undefined || revision === undefined) return undefined;
@@ -256,9 +257,13 @@ class CureFinder {
       words.push(`allow zone ${shape.zone}`);
       placement['zones'] = [...zones, shape.zone];
     }
-    const unlike = Object.entries(nodeSelector).filter(([key, value]) => ownValue(shape.labels, key) !== value);
+    const unlike = Object.entries(nodeSelector).filter(
+      ([key, value]) => ownValue(shape.labels, key) !== value,
+    );
     if (unlike.length > 0) {
-      words.push(`do without the node selector ${unlike.map(([key, value]) => `${key}=${value}`).join(', ')}`);
+      words.push(
+        `do without the node selector ${unlike.map(([key, value]) => `${key}=${value}`).join(', ')}`,
+      );
       placement['nodeSelector'] = Object.fromEntries(unlike.map(([key]) => [key, null]));
     }
     const repelling = shape.taints.filter(
@@ -370,7 +375,13 @@ const tried = (
   namespace?: string,
 ): Tried => ({
   node,
-  cure: { words, kind, name, ...(namespace !== undefined && { namespace }), change: { type: 'Patch', patch } },
+  cure: {
+    words,
+    kind,
+    name,
+    ...(namespace !== undefined && { namespace }),
+    change: { type: 'Patch', patch },
+  },
 });
 
 const isAll = (against: readonly Verdict[], filters: readonly string[]): boolean =>
@@ -399,7 +410,9 @@ function amountWhere(
 }
 
 /** `cpu 2, memory 4Gi, gpu 1`. */
-function shownAmounts({ devices = {}, ...rest }: CureAmounts & { readonly replicas?: number }): string {
-  const parts = [...Object.entries(rest), ...Object.entries(devices)].map(([name, value]) => `${name} ${value}`);
+function shownAmounts({ devices = {}, ...rest }: Amounts & { readonly replicas?: number }): string {
+  const parts = [...Object.entries(rest), ...Object.entries(devices)].map(
+    ([name, value]) => `${name} ${value}`,
+  );
   return parts.length === 0 ? 'nothing in particular' : parts.join(', ');
 }

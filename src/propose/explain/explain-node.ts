@@ -67,7 +67,11 @@ function refusalOf({ metadata, spec, status }: Node, ledger: NodeLedger | undefi
   if (metadata.deletionTimestamp !== undefined)
     return { reason: 'Tainted', words: 'it is being deleted', nextMove: 'operator' };
   if (spec.drain !== undefined)
-    return { reason: 'Tainted', words: `it is being drained (${spec.drain.reason ?? 'no reason'})`, nextMove: 'drain' };
+    return {
+      reason: 'Tainted',
+      words: `it is being drained (${spec.drain.reason ?? 'no reason'})`,
+      nextMove: 'drain',
+    };
   if (spec.unschedulable === true)
     return { reason: 'Tainted', words: 'it is unschedulable', nextMove: 'operator' };
   return undefined;

@@ -61,7 +61,10 @@ export class Explainer implements Explain {
     const replica = this.#replicaFor(target);
     const found = await this.parts.placement.verdictsOn(replica, node);
     if (found === undefined)
-      throw new BerthError('NotFound', `the revision ${replica.spec.revision} of ${replica.metadata.name} is gone`);
+      throw new BerthError(
+        'NotFound',
+        `the revision ${replica.spec.revision} of ${replica.metadata.name} is gone`,
+      );
     const verdicts = found.map(({ filter, passes, reason, message }) => ({
       filter,
       passes,
@@ -85,7 +88,10 @@ export class Explainer implements Explain {
 
   // ---- what there is to know -----------------------------------------------------------------------------
 
-  async #objectSide({ kind, tenant, name }: ExplainTarget, onlyTenant: string | undefined): Promise<ObjectSide> {
+  async #objectSide(
+    { kind, tenant, name }: ExplainTarget,
+    onlyTenant: string | undefined,
+  ): Promise<ObjectSide> {
     const { objects } = this.parts;
     switch (kind) {
       case 'Replica':
@@ -103,7 +109,11 @@ export class Explainer implements Explain {
       case 'Node': {
         const node = this.#found<Node>(kind, undefined, name);
         const replicas = this.#replicas(onlyTenant, ({ status }) => status?.binding?.node === name);
-        return explainNode({ node, replicas, ledger: objects.get<NodeLedger>('NodeLedger', undefined, name) });
+        return explainNode({
+          node,
+          replicas,
+          ledger: objects.get<NodeLedger>('NodeLedger', undefined, name),
+        });
       }
     }
   }
@@ -157,7 +167,10 @@ export class Explainer implements Explain {
   }
 
   /** Which decisions speak of a target. */
-  #about({ kind, tenant, name }: ExplainTarget, onlyTenant: string | undefined): Omit<DecisionQuery, 'limit'> {
+  #about(
+    { kind, tenant, name }: ExplainTarget,
+    onlyTenant: string | undefined,
+  ): Omit<DecisionQuery, 'limit'> {
     const { objects } = this.parts;
     if (kind === 'Node') return { node: name, ...(onlyTenant !== undefined && { tenant: onlyTenant }) };
     const inTenant = tenant === undefined ? {} : { tenant };
@@ -169,7 +182,11 @@ export class Explainer implements Explain {
     const replica = objects.get<Replica>('Replica', tenant, name);
     const workload = replica === undefined ? {} : { workload: replica.spec.workload };
     // While it waits, every decision on its class speaks of it; then those that had a choice to make for it.
-    return { ...inTenant, ...workload, ...((replica === undefined || !isWaiting(replica)) && { replica: name }) };
+    return {
+      ...inTenant,
+      ...workload,
+      ...((replica === undefined || !isWaiting(replica)) && { replica: name }),
+    };
   }
 }
 
