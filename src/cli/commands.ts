@@ -34,6 +34,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./why.js')).whyNotCommand(),
   },
   {
+    name: 'replay',
+    description: 'run a scheduling decision again offline and compare the choice',
+    load: async () => (await import('./replay.js')).replayCommand(),
+  },
+  {
     name: 'events',
     description: 'show what happened',
     load: async () => (await import('./events.js')).eventsCommand(),

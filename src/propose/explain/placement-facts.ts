@@ -3,7 +3,7 @@ import { rejectedNamesMax } from '../../model/kinds/decision.js';
 import type { CellState } from '../cell-state.js';
 import type { ClassKey, Verdict } from '../contract.js';
 import { verdictsOn, verdictsOnEach } from '../verdicts.js';
-import { type CureOptions, curesFor } from './cures.js';
+import { type CureOptions, curesFor } from './cures/cures.js';
 
 interface Rejected {
   readonly reason: string;

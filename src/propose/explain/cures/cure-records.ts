@@ -1,8 +1,8 @@
-import { type Amount, amountOf } from '../../model/amount.js';
-import type { Cure } from '../../model/explanation.js';
-import type { Amounts } from '../../model/parts/amounts.js';
-import type { TenantSpec } from '../../model/kinds/tenant.js';
-import { mergePatched } from '../../model/merge-patch.js';
+import { type Amount, amountOf } from '../../../model/amount.js';
+import type { Cure } from '../../../model/explanation.js';
+import type { Amounts } from '../../../model/parts/amounts.js';
+import type { TenantSpec } from '../../../model/kinds/tenant.js';
+import { mergePatched } from '../../../model/merge-patch.js';
 import {
   type NodeAccount,
   nodeAccountKey,
@@ -11,9 +11,9 @@ import {
   objectKey,
   statusKey,
   tenantAccountKey,
-} from '../../model/records.js';
-import type { CellState } from '../cell-state.js';
-import type { ClassKey } from '../contract.js';
+} from '../../../model/records.js';
+import type { CellState } from '../../cell-state.js';
+import type { ClassKey } from '../../contract.js';
 
 type Record = readonly [key: string, value: unknown];
 
