@@ -11,8 +11,11 @@ import { kinds } from '../model/kinds.js';
 import type { NodeStreams } from '../model/node-stream.js';
 import type { Objects } from '../model/ports.js';
 import { CachedObjects } from '../objects/cached-objects.js';
+import { CachedRecords } from '../objects/cached-records.js';
 import { CellRecords } from '../objects/cell-records.js';
 import type { ObjectCache } from '../objects/object-cache.js';
+import { Explainer } from '../propose/explain/explainer.js';
+import { PlacementExplainer } from '../propose/explain/placement-explainer.js';
 import { Api } from '../serve/api.js';
 import { HttpServer } from '../serve/http-server.js';
 import { AuditLog } from '../serve/identity/audit-log.js';
@@ -140,6 +143,8 @@ async function open(
   // Other servers are asked once this one can be reached itself.
   let decisions: Decisions = log;
   const openapi = openApiDocuments(kinds, version);
+  // Known once the controllers listen to nodes.
+  let ageMs: ((node: string) => number | undefined) | undefined;
   const api = new Api({
     ...controlPlane,
     ...{ env, kinds, version, openapi, tokens, metrics },
@@ -149,6 +154,15 @@ async function open(
       onReceived: (outcome) => metrics.control.operation('received', outcome),
     },
     decisions: { all: () => decisions, here: log },
+    explain: new Explainer({
+      objects: new CachedObjects({ ...controlPlane, manager: 'berth-why' }),
+      decisions: () => decisions,
+      placement: new PlacementExplainer({
+        records: new CachedRecords(cache),
+        env,
+        ages: (node) => ageMs?.(node),
+      }),
+    }),
   });
   const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
   const peers = new PeerClients({ env, authority: certificates.authority });
@@ -208,6 +222,7 @@ async function open(
     isAlone: !isShared,
   });
   opened.push(() => controllers.close());
+  ({ ageMs } = controllers);
   if (options.scheduling !== undefined) {
     const schedulers = await runSchedulers({
       ...options.scheduling,
