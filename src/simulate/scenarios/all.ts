@@ -5,6 +5,7 @@ import { fence } from './fence.js';
 import { matrix } from './matrix.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
 import { preemption } from './preemption.js';
+import { scheduling } from './scheduling.js';
 import { swarm } from './swarm.js';
 
 /** Every scenario of `berth simulate`, in the order they are run. */
@@ -13,6 +14,7 @@ export const scenarios: readonly Scenario[] = [
   ...failureModes,
   drainRace,
   ...matrix,
+  ...scheduling,
   preemption,
   fence,
   swarm,

@@ -5,8 +5,12 @@ import type { SimProcess } from './sim-process.js';
 import { wakeUpsOf } from './server.js';
 import type { World } from './world.js';
 
-/** A server: objects, authority and all controllers over the store of the world; schedulers if asked. */
-export function startServer(world: World, name: string, { schedules = false } = {}): SimProcess {
+/** A server: objects, authority and all controllers over the store of the world; schedulers and the detector if asked. */
+export function startServer(
+  world: World,
+  name: string,
+  { schedules = false, detects = false } = {},
+): SimProcess {
   return world.addProcess(name, async (life) => {
     const reach = await world.reach(life);
     void world.witness.follow(reach);
@@ -21,6 +25,7 @@ export function startServer(world: World, name: string, { schedules = false } = 
       // What goes wrong is tried again; whether enough of it does is for the liveness rules to say.
       report: () => undefined,
       resyncMs: 20_000,
+      ...(detects && { freshness }),
     });
     const ages = (node: string): number | undefined => freshness.ageMs(node);
     await Promise.all([
