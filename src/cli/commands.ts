@@ -14,6 +14,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./server.js')).serverCommand(),
   },
   {
+    name: 'hollow',
+    description: 'play nodes that run nothing, for a server elsewhere',
+    load: async () => (await import('./hollow.js')).hollowCommand(),
+  },
+  {
     name: 'get',
     description: 'show objects',
     load: async () => (await import('./get.js')).getCommand(),

@@ -33,20 +33,27 @@ export class Admission {
     fieldValidation: FieldValidation,
   ): Admitted {
     const warnings: string[] = [];
-    let admitted = object;
-    if (fieldValidation !== 'Strict') {
+    let { result, errors } = this.#validated(kind, object, before);
+    // Fields that the kind does not know are errors, too: only where there are errors is it worth looking for such.
+    if (errors.length > 0 && fieldValidation !== 'Strict') {
       const { object: pruned, unknown } = pruneUnknown(kind, object);
-      admitted = pruned;
       if (fieldValidation === 'Warn') warnings.push(...unknown.map((path) => `unknown field "${path}"`));
+      ({ result, errors } = this.#validated(kind, pruned, before));
     }
-    // Defaults are for objects of the right shape. On others they could only guess, so those are refused as they are.
-    const defaulted = tryDefaults(kind, admitted);
-    const errors = this.validator.validate(kind, defaulted ?? admitted, before);
     if (errors.length > 0) throw invalid(kind, object, errors);
-    const result = defaulted ?? admitted;
     const added = this.checks.flatMap((check) => check(kind, result, before));
     if (added.length > 0) throw invalid(kind, object, added);
     return { object: result, warnings };
+  }
+
+  #validated(
+    kind: KindDefinition,
+    object: BerthObject,
+    before: BerthObject | undefined,
+  ): { readonly result: BerthObject; readonly errors: readonly FieldError[] } {
+    // Defaults are for objects of the right shape. On others they could only guess, so those are refused as they are.
+    const result = tryDefaults(kind, object) ?? object;
+    return { result, errors: this.validator.validate(kind, result, before) };
   }
 }
 

@@ -8,8 +8,8 @@ type Known = Uint8Array & { [meaning]?: unknown };
  * through the watch (as they do on memory and lmdb), they are not parsed again.
  */
 export class Codec {
-  encode(value: unknown): Buffer {
-    const bytes: Buffer & Known = Buffer.from(JSON.stringify(value));
+  encode(value: unknown, json = JSON.stringify(value)): Buffer {
+    const bytes: Buffer & Known = Buffer.from(json);
     bytes[meaning] = value;
     return bytes;
   }

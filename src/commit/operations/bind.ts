@@ -2,6 +2,7 @@ import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
 import type { Proposal } from '../../model/ports.js';
+import { plus } from '../../model/plus.js';
 import { objectKey } from '../../model/records.js';
 import { moveClaims, postCharge } from '../accounts.js';
 import { checkEdge } from '../act.js';
@@ -46,11 +47,11 @@ export const bind =
       draft,
       replica.status.hold === undefined ? replica : withoutHold(replica),
       {
-        ...by,
         to: 'Bound',
+        ...by,
         reason: 'Placed',
         operation,
-        evidence: { ...by.evidence, snapshot: snapshotRevision, node },
+        evidence: { node, snapshot: snapshotRevision, ...by.evidence },
       },
       {
         charge,
@@ -110,7 +111,7 @@ function chargeNow(
     );
   const apart = checkNeighbours(context, draft, candidate);
   if (apart !== undefined) return apart;
-  const charge = newCharge(context, draft, { ...candidate, devices: proposal.devices });
+  const charge = newCharge(context, draft, plus(candidate, { devices: proposal.devices }));
   if ('kind' in charge) return charge;
   postCharge(context, draft, replica.stored.metadata.uid, charge);
   return charge;

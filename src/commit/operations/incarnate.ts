@@ -1,5 +1,6 @@
 import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import { plus } from '../../model/plus.js';
 import type { Incarnate } from '../../model/ports.js';
 import { objectKey, replicaName, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
@@ -97,11 +98,11 @@ export const incarnate =
     };
     const by = stepBy(input.actor);
     const step = {
-      ...by,
       to: input.stage,
+      ...by,
       reason: input.reason,
       operation,
-      evidence: { ...by.evidence, ...input.evidence },
+      evidence: plus(by.evidence ?? {}, input.evidence ?? {}),
     };
     const status = {
       stage: input.stage,
@@ -162,7 +163,7 @@ const assembled = (replica: object, resourceVersion: string): Replica => {
     apiVersion: 'berth.dev/v1',
     kind: 'Replica',
     ...replica,
-    metadata: { ...metadata, resourceVersion },
+    metadata: plus(metadata, { resourceVersion }),
   } as Replica;
 };
 
