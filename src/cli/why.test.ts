@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decided } from '../objects/decisions/decision.fixture.js';
-import { builtinPolicy } from '../model/policy.js';
-import { TestPicture } from '../propose/cell.fixture.js';
-import { propose } from '../propose/propose.js';
+import { decisionJson } from '../main/replayed-decision.fixture.js';
 import { testClient } from '../main/test-client.fixture.js';
 import { type Cli, startCli } from './berth.fixture.js';
 
@@ -63,8 +60,6 @@ describe('berth why', () => {
   });
 
   it('names filters with counts and nodes, and the smallest changes of one object', async () => {
-    await register('n1', '1');
-    await register('n2', '4');
     await cli.ok('apply -f -', {
       input: `
 apiVersion: berth.dev/v1
@@ -73,6 +68,8 @@ metadata: { name: n2 }
 spec: { region: local, zone: local, taints: [{ key: kept, value: back, effect: NoSchedule }] }
 `,
     });
+    await register('n1', '1');
+    await register('n2', '4');
     const asked = await cli.run('why replica/score-0-1 -n bank -o json');
     expect(asked.status).toBe(2);
     const answer = JSON.parse(asked.stdout) as object;
@@ -167,33 +164,8 @@ describe('berth replay', () => {
   });
   afterAll(() => cli.close());
 
-  /** A decision of the core as the scheduler would keep it. */
-  const decisionFile = (nodes: (node: string) => string): string => {
-    const picture = new TestPicture();
-    picture.node('n1');
-    picture.node('n2', { cpuMilli: 4_000 });
-    const classKey = picture.workload('score', { cpu: '2' });
-    const replicas = picture.pending('score', 3);
-    const { decision, placements } = propose(
-      picture.cell,
-      { classKey, replicas },
-      { policy: builtinPolicy, seed: 7, ages: () => undefined },
-    );
-    const choices = placements.map(({ replica: { name, uid }, node }) => ({
-      ...{ replica: name, uid, node: nodes(node), operation: `place/${name}` },
-    }));
-    const { spec } = decided('alpha.00mh1gvxyz0', 'score', [], { ...decision, choices }, 'bank');
-    return JSON.stringify({
-      ...{ apiVersion: 'berth.dev/v1', kind: 'Decision', spec },
-      metadata: {
-        ...{ name: 'alpha.00mh1gvxyz0', namespace: 'bank', uid: 'x', resourceVersion: '1', generation: 1 },
-        creationTimestamp: '2026-01-31T13:05:00Z',
-      },
-    });
-  };
-
   it('finds the same choice again, from a file or from standard input', async () => {
-    const text = decisionFile((node) => node);
+    const text = decisionJson((node) => node);
     const ran = await cli.run(['replay', '-f', cli.write('decision.json', text)]);
     expect(ran).toMatchObject({ status: 0, stdout: '' });
     expect(ran.stderr).toContain('the same choice for all 3 replicas, 3 placed');
@@ -201,16 +173,16 @@ describe('berth replay', () => {
   });
 
   it('shows where it would choose otherwise, and ends with 4', async () => {
-    const ran = await cli.run('replay -f -', { input: decisionFile(() => 'n9') });
+    const ran = await cli.run('replay -f -', { input: decisionJson(() => 'n9') });
     expect(ran.status).toBe(4);
     expect(ran.stdout).toMatch(/^REPLICA +DECIDED +NOW\nscore-0-1 +n9 +n\d\n/);
     expect(ran.stderr).toContain('another choice for 3 of 3 replicas');
   });
 
   it('refuses in one line what it cannot run again', async () => {
-    const { inputs: _, ...spec } = (JSON.parse(decisionFile((node) => node)) as { spec: { inputs: object } })
+    const { inputs: _, ...spec } = (JSON.parse(decisionJson((node) => node)) as { spec: { inputs: object } })
       .spec;
-    const text = JSON.stringify({ ...(JSON.parse(decisionFile((node) => node)) as object), spec });
+    const text = JSON.stringify({ ...(JSON.parse(decisionJson((node) => node)) as object), spec });
     expect((await cli.run('replay -f -', { input: text })).stderr).toContain('the decision has no inputs');
     const other = await cli.run('replay -f -', {
       input: JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } }),

@@ -223,7 +223,7 @@ async function open(
     isAlone: !isShared,
   });
   opened.push(() => controllers.close());
-  ages = controllers.ageMs;
+  ages = (node) => controllers.ageMs(node);
   if (options.scheduling !== undefined) {
     const schedulers = await runSchedulers({
       ...options.scheduling,
