@@ -134,6 +134,32 @@ spec: { region: local, zone: local, taints: [] }
     expect((await cli.run('why-not score -n bank --node n2')).status).toBe(0);
   });
 
+  it('shows the decision that placed it with what the authority answered, and runs it again', async () => {
+    const placed = async (): Promise<string> =>
+      (
+        await cli.ok('get decisions -n bank --field-selector spec.workload=score,spec.result=Placed -o name')
+      ).trim();
+    await expect.poll(placed, { timeout: 10_000 }).toMatch(/^decision\/\S+$/);
+    const name = (await placed()).slice('decision/'.length);
+    const explained = JSON.parse(await cli.ok('why replica/score-0-1 -n bank -o json')) as object;
+    expect(explained).toMatchObject({
+      node: 'n2',
+      limitedBy: 'NodeStart',
+      nextMove: 'agent:n2',
+      decisions: [{ name, result: 'Placed', answers: { Committed: 1 }, nodes: ['n2'] }],
+    });
+    expect(await cli.ok('why node/n2 -n bank')).toContain(name);
+    const replayed = await cli.run(`replay ${name} -n bank`);
+    expect(replayed).toMatchObject({ status: 0, stdout: '' });
+    expect(replayed.stderr).toContain('the same choice for all 1 replicas, 1 placed');
+  });
+
+  it('runs a decision again that found no place', async () => {
+    const names = await cli.ok('get decisions -n bank --field-selector spec.workload=train -o name');
+    const [name = ''] = names.trim().split('\n');
+    expect((await cli.run(`replay ${name.slice('decision/'.length)} -n bank`)).status).toBe(0);
+  });
+
   it('speaks of a node too', async () => {
     const { status, stdout } = await cli.run('why node n1');
     expect(status).toBe(0);
