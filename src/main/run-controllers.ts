@@ -33,8 +33,8 @@ export const leaseSecondsAlone = 60;
  */
 export function runControllers(parts: RunControllersParts): {
   /** How long ago a node was heard of; undefined: not since this process listens. */
-  ageMs(node: string): number | undefined;
-  close(): Promise<void>;
+  readonly ageMs: (node: string) => number | undefined;
+  readonly close: () => Promise<void>;
 } {
   const { controlPlane, objects, authority, env, holder, address, isAlone, onProblem, onDefect } = parts;
   const log = new ProblemLog({ env, onLine: onProblem, onDefect });
