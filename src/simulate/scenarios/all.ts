@@ -3,6 +3,7 @@ import { drainRace } from './drain-race.js';
 import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
 import { matrix } from './matrix.js';
+import { nodeSessions } from './node-sessions.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
 import { preemption } from './preemption.js';
 import { swarm } from './swarm.js';
@@ -15,5 +16,6 @@ export const scenarios: readonly Scenario[] = [
   ...matrix,
   preemption,
   fence,
+  nodeSessions,
   swarm,
 ];

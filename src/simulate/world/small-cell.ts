@@ -21,9 +21,12 @@ export function startSmallCell(
     readonly placers: readonly Partial<PlacerOptions>[];
     readonly exits?: number;
     readonly isCareless?: boolean;
+    /** The servers run the real detector. */
+    readonly detects?: boolean;
   },
 ): SmallCell {
-  const servers = [startServer(world, 'server-0'), startServer(world, 'server-1')];
+  const detects = { detects: shape.detects ?? false };
+  const servers = [startServer(world, 'server-0', detects), startServer(world, 'server-1', detects)];
   const agent = { isCareless: shape.isCareless ?? false, exits: shape.exits ?? 0 };
   for (const one of shape.nodes) startAgent(world, servers, one, agent);
   for (const [index, placer] of shape.placers.entries())
