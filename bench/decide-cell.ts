@@ -7,6 +7,7 @@ import {
   tenantAccountKey,
   type TenantAccount,
 } from '../src/model/records.js';
+import type { Turn } from '../src/propose/contract.js';
 import { CellState } from '../src/propose/cell-state.js';
 
 const gibi = 1024 ** 3;
@@ -93,6 +94,25 @@ export class DecideCell {
     this.put('Workload', tenantName, name, { type: 'Service', ...common });
     this.put('WorkloadRevision', tenantName, `${name}-1`, { workload: name, revision: 1, ...common });
     return `${tenantName}/${name}-1`;
+  }
+
+  /** So many replicas of a class that wait, in turns of at most `most`. */
+  turns(classKey: string, count: number, most: number): Turn[] {
+    const [tenant = '', revision = ''] = classKey.split('/');
+    const workload = revision.replace(/-1$/, '');
+    const replicas = Array.from({ length: count }, (_, slot) => ({
+      tenant,
+      name: `${workload}-${slot}-1`,
+      uid: `uid-${workload}-${slot}`,
+      classKey,
+      workload,
+      slot: String(slot),
+      sinceMs: 0,
+    }));
+    const turns: Turn[] = [];
+    for (let at = 0; at < count; at += most)
+      turns.push({ classKey, replicas: replicas.slice(at, at + most) });
+    return turns;
   }
 }
 

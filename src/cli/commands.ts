@@ -29,6 +29,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./describe.js')).describeCommand(),
   },
   {
+    name: 'why',
+    description: 'say where something stands, what limits it, and what would help',
+    load: async () => (await import('./why.js')).whyCommand(),
+  },
+  {
+    name: 'why-not',
+    description: 'say what every filter of the scheduler says of one node',
+    load: async () => (await import('./why.js')).whyNotCommand(),
+  },
+  {
+    name: 'replay',
+    description: 'run a scheduling decision again offline and compare the choice',
+    load: async () => (await import('./replay.js')).replayCommand(),
+  },
+  {
     name: 'events',
     description: 'show what happened',
     load: async () => (await import('./events.js')).eventsCommand(),

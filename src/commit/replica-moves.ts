@@ -146,12 +146,15 @@ function giveToHold(draft: Draft, awaitedBy: string, victim: string, freed: Char
   for (const [name, count] of Object.entries(awaited.amounts.devices ?? {}))
     devices[name] = (ownValue(freed.devices, name) ?? []).slice(0, count);
   const claimed = Object.values(devices).flat();
+  const ports = awaited.ports ?? {};
+  const ownedBy = (ids: readonly (string | number)[]): Record<string, string> =>
+    Object.fromEntries(ids.map((id) => [id, owner]));
   draft.put(nodeAccountKey(freed.node), {
     ...node,
     used: addAmounts(node.used, amount),
     claims: {
-      ...node.claims,
-      devices: { ...node.claims.devices, ...Object.fromEntries(claimed.map((id) => [id, owner])) },
+      devices: { ...node.claims.devices, ...ownedBy(claimed) },
+      ports: { ...node.claims.ports, ...ownedBy(Object.values(ports)) },
     },
   } satisfies NodeAccount);
   const awaits = (status.awaits ?? []).filter(({ uid }) => uid !== victim);
@@ -159,7 +162,7 @@ function giveToHold(draft: Draft, awaitedBy: string, victim: string, freed: Char
     ...status,
     awaits,
     now: amountsOf(addAmounts(amountOf(status.now ?? {}), amount)),
-    charge: claimed.length === 0 ? status.charge : withDevices(status.charge, devices),
+    charge: withPorts(claimed.length === 0 ? status.charge : withDevices(status.charge, devices), ports),
   } satisfies ReservationStatus);
 }
 
@@ -172,6 +175,9 @@ const withDevices = (charge: Charge, more: Readonly<Record<string, readonly stri
     ]),
   ),
 });
+
+const withPorts = (charge: Charge, more: Readonly<Record<string, number>>): Charge =>
+  Object.keys(more).length === 0 ? charge : { ...charge, ports: { ...charge.ports, ...more } };
 
 /** What the node carries of a hold: all of it, unless victims still do. */
 export function carriedByNode(status: ReservationStatus): Amount {

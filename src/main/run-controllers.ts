@@ -25,13 +25,17 @@ export interface RunControllersParts {
 }
 
 // Nobody waits for the end of a lease where nobody else can take it: seldom renewed, an idle cell stays quiet.
-const leaseSecondsAlone = 60;
+export const leaseSecondsAlone = 60;
 
 /**
  * Runs all controllers of a server, and holds the lease of the authority when it can, until it is closed: that
  * finishes what is under way and gives the leases up.
  */
-export function runControllers(parts: RunControllersParts): { close(): Promise<void> } {
+export function runControllers(parts: RunControllersParts): {
+  /** How long ago a node was heard of; undefined: not since this process listens. */
+  readonly ageMs: (node: string) => number | undefined;
+  readonly close: () => Promise<void>;
+} {
   const { controlPlane, objects, authority, env, holder, address, isAlone, onProblem, onDefect } = parts;
   const log = new ProblemLog({ env, onLine: onProblem, onDefect });
   const stop = new AbortController();
@@ -58,6 +62,7 @@ export function runControllers(parts: RunControllersParts): { close(): Promise<v
     leadership.run(({ signal }) => aborted(signal), stop.signal),
   ]).catch(onDefect);
   return {
+    ageMs: (node) => freshness.ageMs(node),
     close: async () => {
       stop.abort();
       await running;

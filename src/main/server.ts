@@ -11,8 +11,11 @@ import { kinds } from '../model/kinds.js';
 import type { NodeStreams } from '../model/node-stream.js';
 import type { Objects } from '../model/ports.js';
 import { CachedObjects } from '../objects/cached-objects.js';
+import { CachedRecords } from '../objects/cached-records.js';
 import { CellRecords } from '../objects/cell-records.js';
 import type { ObjectCache } from '../objects/object-cache.js';
+import { Explainer } from '../propose/explain/explainer.js';
+import { PlacementExplainer } from '../propose/explain/placement-explainer.js';
 import { Api } from '../serve/api.js';
 import { HttpServer } from '../serve/http-server.js';
 import { AuditLog } from '../serve/identity/audit-log.js';
@@ -30,7 +33,8 @@ import { nowAndThen } from './now-and-then.js';
 import { openStore } from './open-store.js';
 import { openDecisionLog, shareDecisions } from './open-decisions.js';
 import { PeerClients } from './peer-clients.js';
-import { runControllers } from './run-controllers.js';
+import { leaseSecondsAlone, runControllers } from './run-controllers.js';
+import { runSchedulers, type SchedulingOptions } from './run-schedulers.js';
 import { sharedAuthority } from './shared-authority.js';
 import type { StoreAddress } from './store-address.js';
 
@@ -46,6 +50,8 @@ export interface ServerOptions {
   readonly historyMs: number;
   readonly eventsTtlMs: number;
   readonly decisionLimits?: DecisionLimits;
+  /** Undefined: this server does not schedule. */
+  readonly scheduling: SchedulingOptions | undefined;
   readonly env: Env;
   /** Told in one line what controllers meet that a person may want to know. */
   readonly onProblem: (line: string) => void;
@@ -64,6 +70,7 @@ export interface Running {
 const adminCertificateMs = 365 * 24 * 3_600_000;
 const renewalLookMs = 3_600_000;
 const tokenPruneMs = 10 * 60_000;
+const leaseSecondsShared = 15;
 
 /** An API server over a store. What was opened is closed again, also when the rest fails. */
 export async function server(options: ServerOptions): Promise<Running> {
@@ -136,6 +143,8 @@ async function open(
   // Other servers are asked once this one can be reached itself.
   let decisions: Decisions = log;
   const openapi = openApiDocuments(kinds, version);
+  // Known once the controllers listen to nodes.
+  let ageMs: ((node: string) => number | undefined) | undefined;
   const api = new Api({
     ...controlPlane,
     ...{ env, kinds, version, openapi, tokens, metrics },
@@ -145,6 +154,15 @@ async function open(
       onReceived: (outcome) => metrics.control.operation('received', outcome),
     },
     decisions: { all: () => decisions, here: log },
+    explain: new Explainer({
+      objects: new CachedObjects({ ...controlPlane, manager: 'berth-why' }),
+      decisions: () => decisions,
+      placement: new PlacementExplainer({
+        records: new CachedRecords(cache),
+        env,
+        ages: (node) => ageMs?.(node),
+      }),
+    }),
   });
   const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
   const peers = new PeerClients({ env, authority: certificates.authority });
@@ -204,6 +222,18 @@ async function open(
     isAlone: !isShared,
   });
   opened.push(() => controllers.close());
+  ({ ageMs } = controllers);
+  if (options.scheduling !== undefined) {
+    const schedulers = await runSchedulers({
+      ...options.scheduling,
+      ...{ controlPlane, decisions, env, holder, address, onProblem, onDefect, metrics: metrics.scheduler },
+      authority: forwarding,
+      isAlone: !isShared,
+      leaseSeconds: isShared ? leaseSecondsShared : leaseSecondsAlone,
+      ages: controllers.ageMs,
+    });
+    opened.push(() => schedulers.close());
+  }
   return { url, kubeconfig, streams: hub, objects };
 }
 

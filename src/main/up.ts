@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Env } from '../env/env.js';
 import type { DecisionLimits } from '../model/decisions.js';
+import type { SchedulingOptions } from './run-schedulers.js';
 import type { BerthObject } from '../model/object.js';
 import { ensureRegions } from './ensure-regions.js';
 import { fleetFrom, type FleetSource } from './fleet-source.js';
@@ -14,6 +15,7 @@ export interface UpOptions extends FleetSource {
   readonly historyMs: number;
   readonly eventsTtlMs: number;
   readonly decisionLimits?: DecisionLimits;
+  readonly scheduling: SchedulingOptions | undefined;
   readonly env: Env;
   readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;

@@ -149,6 +149,11 @@ export const errorTable = {
     callerMay: 'never',
     meaning: 'the address of a store is neither lmdb:DIR nor etcd: with URLs',
   },
+  InvalidPlugin: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'a module of custom filters and scores does not export what it should',
+  },
   InvalidQuantity: {
     httpStatus: 400,
     callerMay: 'never',

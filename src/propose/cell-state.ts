@@ -1,4 +1,3 @@
-import { addAmounts, type Amount } from '../model/amount.js';
 import type { Gang } from '../model/kinds/gang.js';
 import type { NodeStatus } from '../model/kinds/node.js';
 import type { PriorityClass } from '../model/kinds/priority-class.js';
@@ -17,6 +16,7 @@ import {
   type WorkloadAccount,
 } from '../model/records.js';
 import { isTerminal, type Stage } from '../model/stages.js';
+import { AmountSum } from './amount-sum.js';
 import { Assumptions } from './assumptions.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
@@ -28,7 +28,7 @@ export interface TenantState {
   spec: Tenant['spec'] | undefined;
   account: TenantAccount;
   /** Beyond the account: what was proposed and is on its way. */
-  assumed: { used: Amount; borrowed: Amount };
+  readonly assumed: { readonly used: AmountSum; readonly borrowed: AmountSum };
 }
 
 export interface WorkloadState {
@@ -44,7 +44,8 @@ export interface WorkloadState {
 export interface ReplicaState {
   readonly tenant: string;
   readonly name: string;
-  /** Known as long as it is. */
+  /** Empty until its object is seen. */
+  uid: string;
   workload: string | undefined;
   stored: Stored<Replica> | undefined;
   status: ReplicaStatus | undefined;
@@ -63,6 +64,8 @@ export interface GangState {
 }
 
 const noSet: ReadonlySet<never> = new Set();
+const none = { keys: noSet, version: 0 };
+const noClasses = () => ({ keys: new Set<ClassKey>(), version: 0 });
 
 /**
  * The cell as the scheduler sees it, at a revision: kept current by every change of a record, each at a cost that does
@@ -79,16 +82,19 @@ export class CellState {
   readonly nodes = new NodeTable();
   readonly regions = new Map<string, Region['spec']>();
   readonly priorityClasses = new Map<string, PriorityClass['spec']>();
-  /** Grows when a region or a priority class changes: rules that were judged by them are judged again. */
-  rulesVersion = 0;
+  /** Changes with the regions and priority classes: rules that were judged by them are judged again. */
+  placesVersion = 0;
+  #revisionChanges = 0;
   readonly #tenants = new Map<string, TenantState>();
   readonly #workloads = new Map<string, WorkloadState>();
   readonly #revisions = new Map<ClassKey, Stored<WorkloadRevision>>();
-  readonly #revisionsOf = new Map<string, Set<ClassKey>>();
+  readonly #classes = new Map<string, { readonly keys: Set<ClassKey>; readonly version: number }>();
   readonly #replicas = new Map<string, ReplicaState>();
   readonly #gangs = new Map<string, GangState>();
   readonly #reservations = new Map<string, ReservationState>();
   readonly #chargesOn = new Map<string, Set<ReplicaState>>();
+  readonly #chargesVersions = new Map<string, number>();
+  #chargesClock = 0;
   readonly #holdsOn = new Map<string, Set<ReservationState>>();
   readonly #assumptions = new Assumptions(this);
 
@@ -96,7 +102,7 @@ export class CellState {
     return made(this.#tenants, name, () => ({
       spec: undefined,
       account: emptyTenantAccount,
-      assumed: { used: {}, borrowed: {} },
+      assumed: { used: new AmountSum(), borrowed: new AmountSum() },
     }));
   }
 
@@ -105,8 +111,8 @@ export class CellState {
     const { account, assumed } = this.tenant(name);
     return {
       ...account,
-      used: addAmounts(account.used, assumed.used),
-      borrowed: addAmounts(account.borrowed, assumed.borrowed),
+      used: assumed.used.on(account.used),
+      borrowed: assumed.borrowed.on(account.borrowed),
     };
   }
 
@@ -136,9 +142,9 @@ export class CellState {
     return this.#revisions.get(key);
   }
 
-  /** The classes of a tenant: one set while none comes or goes, another when one did. */
-  revisionsOf(tenant: string): ReadonlySet<ClassKey> {
-    return this.#revisionsOf.get(tenant) ?? noSet;
+  /** The classes of a tenant; the version changes when one comes or goes. */
+  classesOf(tenant: string): { readonly keys: ReadonlySet<ClassKey>; readonly version: number } {
+    return this.#classes.get(tenant) ?? none;
   }
 
   replica(tenant: string, name: string): ReplicaState | undefined {
@@ -158,6 +164,11 @@ export class CellState {
     return this.#chargesOn.get(node) ?? noSet;
   }
 
+  /** Another one after every change of a replica that the node is charged with; undefined while it has none. */
+  chargesVersion(node: string): number | undefined {
+    return this.#chargesVersions.get(node);
+  }
+
   /** The holds that stand on a node. */
   holdsOn(node: string): ReadonlySet<ReservationState> {
     return this.#holdsOn.get(node) ?? noSet;
@@ -169,12 +180,12 @@ export class CellState {
   }
 
   /** The placement was refused, or given up: it is no longer charged. */
-  unassume(replica: { readonly tenant: string; readonly name: string }): void {
-    this.#assumptions.drop(`${replica.tenant}/${replica.name}`);
+  unassume({ uid }: { readonly uid: string }): void {
+    this.#assumptions.drop(uid);
   }
 
-  isAssumed(replica: { readonly tenant: string; readonly name: string }): boolean {
-    return this.#assumptions.has(`${replica.tenant}/${replica.name}`);
+  isAssumed({ uid }: { readonly uid: string }): boolean {
+    return this.#assumptions.has(uid);
   }
 
   /** What stands under a key now; undefined if it is gone. A parsed boundary: only admitted records stand there. */
@@ -201,11 +212,11 @@ export class CellState {
         this.tenant(name).spec = (value as Stored<Tenant> | undefined)?.spec;
         break;
       case 'Region':
-        this.rulesVersion += 1;
+        this.placesVersion += 1;
         put(this.regions, name, (value as Stored<Region> | undefined)?.spec);
         break;
       case 'PriorityClass':
-        this.rulesVersion += 1;
+        this.placesVersion += 1;
         put(this.priorityClasses, name, (value as Stored<PriorityClass> | undefined)?.spec);
         break;
       case 'Workload':
@@ -221,6 +232,8 @@ export class CellState {
       case 'Reservation':
         this.#changeReservation(namespace, name, { stored: value as Stored<Reservation> | undefined });
         break;
+      // Other kinds have no part in where work goes.
+      default:
     }
   }
 
@@ -233,15 +246,12 @@ export class CellState {
   }
 
   #applyRevision(tenant: string, key: ClassKey, revision: Stored<WorkloadRevision> | undefined): void {
-    const isNew = this.#revisions.has(key) !== (revision !== undefined);
+    const { keys } = made(this.#classes, tenant, noClasses);
     put(this.#revisions, key, revision);
-    if (!isNew) return;
-    // Another set, so that who remembers something of all classes of a tenant sees that they are others now.
-    const keys = new Set(this.#revisionsOf.get(tenant));
     if (revision === undefined) keys.delete(key);
     else keys.add(key);
-    if (keys.size === 0) this.#revisionsOf.delete(tenant);
-    else this.#revisionsOf.set(tenant, keys);
+    if (keys.size === 0) this.#classes.delete(tenant);
+    else this.#classes.set(tenant, { keys, version: (this.#revisionChanges += 1) });
   }
 
   #applyWorkloadAccount(key: string, value: unknown): void {
@@ -264,10 +274,11 @@ export class CellState {
 
   #applyReplica(key: string, stored: Stored<Replica> | undefined): void {
     const state = this.#replicaAt(key);
+    state.uid = stored?.metadata.uid ?? state.uid;
     state.stored = stored;
     state.workload ??= stored?.spec.workload;
     if (stored === undefined) {
-      this.#assumptions.drop(key);
+      this.#assumptions.drop(state.uid);
       if (state.status === undefined) this.#replicas.delete(key);
     }
   }
@@ -280,10 +291,17 @@ export class CellState {
       move(this.#chargesOn, state, isCharged(before) ? before?.charge?.node : undefined, -1);
       move(this.#chargesOn, state, isCharged(status) ? status?.charge?.node : undefined, 1);
     }
+    const node = status?.charge?.node ?? before?.charge?.node;
+    if (node !== undefined) this.#chargesChanged(node);
     if ((before?.stage === 'Failed') !== (status?.stage === 'Failed'))
       this.#countFailure(state, before?.stage === 'Failed' ? before : status, before?.stage === 'Failed');
-    if (status === undefined || !waits(status.stage)) this.#assumptions.drop(key);
+    if (status === undefined || !waits(status.stage)) this.#assumptions.drop(state.uid);
     if (status === undefined && state.stored === undefined) this.#replicas.delete(key);
+  }
+
+  #chargesChanged(node: string): void {
+    if (this.#chargesOn.has(node)) this.#chargesVersions.set(node, (this.#chargesClock += 1));
+    else this.#chargesVersions.delete(node);
   }
 
   #countFailure(
@@ -306,6 +324,7 @@ export class CellState {
       return {
         tenant: key.slice(0, slash),
         name: key.slice(slash + 1),
+        uid: '',
         workload: undefined,
         stored: undefined,
         status: undefined,

@@ -14,6 +14,7 @@ import { type Acting, keyOfObject } from './runtime/acting.js';
 import { Controller, type ControllerCounters, type ControllerParts } from './runtime/controller.js';
 import { Leadership } from './runtime/leadership.js';
 import type { Reconciler, ReportProblem } from './runtime/requeue.js';
+import { SlotIndex } from './workload/slot-index.js';
 import { workloadKeyOf, workloadKeysOf } from './workload/workload-keys.js';
 import { WorkloadReconciler } from './workload/workload-reconciler.js';
 
@@ -77,11 +78,10 @@ export class Controllers {
     await Promise.all([
       this.#lead('workload-controller', signal, (acting, term) => {
         const [replicas, revisions] = this.#indexes(term);
+        const slots = new SlotIndex(this.parts.objects);
+        slots.start(term.signal);
         return [
-          this.#controllers.workload.run(
-            new WorkloadReconciler({ acting, replicas, revisions }),
-            term.signal,
-          ),
+          this.#controllers.workload.run(new WorkloadReconciler({ acting, slots, revisions }), term.signal),
           this.#controllers.orphans.run(new OrphanReconciler({ acting, replicas }), term.signal),
         ];
       }),

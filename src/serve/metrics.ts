@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ControlMetrics } from './control-metrics.js';
+import { SchedulerMetrics } from './scheduler-metrics.js';
 
 /** What is looked at when somebody asks for the metrics, instead of being counted all the time. */
 export interface Watched {
@@ -75,6 +76,7 @@ export class Metrics {
 
   /** What is about controllers and the authority. */
   readonly control = new ControlMetrics(this.#registry);
+  readonly scheduler = new SchedulerMetrics(this.#registry);
 
   constructor() {
     collectDefaultMetrics({

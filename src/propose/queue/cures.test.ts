@@ -72,7 +72,13 @@ describe('what a change can cure', () => {
       { ...node, metadata: { labels: {} } },
       'SelectorMismatch',
     ],
-    ['nothing when a node only reports', '/s/Node/_/n', { addresses: [1] }, { addresses: [2] }, undefined],
+    [
+      'nothing when a node only reports',
+      '/s/Node/_/n',
+      { status: { addresses: [1] } },
+      { status: { addresses: [2] } },
+      undefined,
+    ],
     ['StaleEpoch when a node registers', '/e/n', undefined, {}, 'StaleEpoch'],
     ['nothing when a node is gone', '/a/node/n', account, undefined, undefined],
   ] as const)('%s', (_, key, before, after, reason) => {

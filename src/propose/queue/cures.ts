@@ -14,19 +14,30 @@ const curedBy = {
     'SpreadViolated',
     'RankTooLow',
     'HoldGone',
+    'NoNode',
+    'AffinityUnmet',
+    'PluginRefused',
   ],
-  NodeOpened: ['GateClosed', 'StaleEpoch', 'NodeFull'],
+  NodeOpened: ['GateClosed', 'StaleEpoch', 'NodeFull', 'NoNode', 'NodeStale'],
   NodeChanged: [
     ...['RegionNotAllowed', 'ZoneNotAllowed', 'ResidencyNotAllowed', 'TenancyNotAllowed'],
     ...['SelectorMismatch', 'Tainted', 'FenceUnsupported', 'PoolReserved', 'SpreadViolated'],
+    ...['DriverMissing', 'NoNode', 'PluginRefused'],
   ],
   TenantFreed: ['QuotaExceeded', 'GrantExhausted'],
   TenantChanged: ['QuotaExceeded', 'GrantExhausted', 'ResidencyNotAllowed', 'TenancyNotAllowed'],
   RegionChanged: ['RegionNotAllowed', 'ZoneNotAllowed', 'ResidencyNotAllowed'],
   PriorityChanged: ['PoolReserved', 'RankTooLow'],
-  WorkloadChanged: ['SpreadViolated', 'AntiAffinity', 'DisruptionLimit', 'ReplicaChanged', 'SlotTaken'],
+  WorkloadChanged: [
+    'SpreadViolated',
+    'AntiAffinity',
+    'AffinityUnmet',
+    'DisruptionLimit',
+    'ReplicaChanged',
+    'SlotTaken',
+  ],
   GangChanged: ['GangIncomplete', 'GangCommitted'],
-} as const satisfies Record<string, readonly string[]>;
+} as const satisfies Record<string, readonly Reason[]>;
 
 /** What a change may cure. With a tenant: for that tenant alone. */
 export interface Cure {
@@ -81,8 +92,8 @@ function objectCure(kind: string, owner: string, before: unknown, after: unknown
 
 /** What of a Node's two records placement depends on. */
 function lookedAt(part: unknown): unknown {
-  const { metadata, spec, agent, devices } = (part ?? {}) as Partial<Node> & NonNullable<Node['status']>;
-  return [metadata?.labels, spec, agent, devices];
+  const { metadata, spec, status } = (part ?? {}) as Partial<Node>;
+  return [metadata?.labels, spec, status?.agent, status?.devices];
 }
 
 function nodeCure(before: NodeAccount | undefined, after: NodeAccount): Cure | undefined {

@@ -4,7 +4,7 @@ import { Fifo } from '../../env/fifo.js';
 import type { Random } from '../../env/random.js';
 import type { Amount } from '../../model/amount.js';
 import { type Reason, reasons as allReasons } from '../../model/reasons.js';
-import type { PendingReplica, Turn } from '../contract.js';
+import type { ClassKey, PendingReplica, Turn } from '../contract.js';
 import { MovableHeap } from './movable-heap.js';
 import { TenantShares } from './tenant-shares.js';
 
@@ -40,9 +40,9 @@ interface Item {
   dueMs: number;
 }
 
-interface Lot extends Required<LotFacts> {
-  readonly classKey: string;
-  readonly line: Line;
+interface Lot extends Required<Omit<LotFacts, 'priority'>> {
+  readonly classKey: ClassKey;
+  line: Line;
   readonly sequence: number;
   readonly items: Fifo<Item>;
   /** How many of the list wait, and how many replicas it has in any state. */
@@ -264,6 +264,10 @@ export class PendingQueue {
     }
   }
 
+  isParkedUnder(reason: Reason): boolean {
+    return (this.#parkedLines.get(reason)?.size ?? 0) > 0;
+  }
+
   /** Wakes everything: for wake-ups that were missed. */
   sweep(): void {
     for (const reason of allReasons) this.wake(reason);
@@ -277,6 +281,23 @@ export class PendingQueue {
   /** What the cell offers changed, and with it every share. */
   reorderAll(): void {
     for (const lines of this.#linesOf.values()) for (const line of lines) this.#rank(line);
+  }
+
+  /** Priorities changed: every lot goes to the band where it belongs now. */
+  reprioritize(priorityOf: (classKey: ClassKey) => number): void {
+    for (const lot of this.#lots.values()) {
+      const before = lot.line;
+      const priority = priorityOf(lot.classKey);
+      if (before.band.priority === priority) continue;
+      const { parkedUnder } = lot;
+      this.#unpark(lot);
+      before.lots.remove(lot);
+      lot.line = this.#lineOf(before.tenant, priority);
+      lot.line.lotCount += 1;
+      lot.parkedUnder = parkedUnder;
+      this.#place(lot);
+      this.#leave(before);
+    }
   }
 
   /** Those of a lot who wait, in order. */
@@ -326,7 +347,6 @@ export class PendingQueue {
     // Written out: there may be as many as replicas, and a spread makes each larger and slower.
     const lot: Lot = {
       lot: facts.lot,
-      priority: facts.priority,
       amount: facts.amount,
       isWhole: facts.isWhole ?? false,
       classKey: replica.classKey,
@@ -370,10 +390,15 @@ export class PendingQueue {
   /** The last of a lot is gone; with the last lot its line goes, and with that its band. */
   #forget(lot: Lot): void {
     const { line } = lot;
-    const { band, tenant } = line;
     this.#unpark(lot);
     line.lots.remove(lot);
     this.#lots.delete(lot.lot);
+    this.#leave(line);
+  }
+
+  /** A lot has left a line. */
+  #leave(line: Line): void {
+    const { band, tenant } = line;
     line.lotCount -= 1;
     this.#rank(line);
     if (line.lotCount > 0) return;

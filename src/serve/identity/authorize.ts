@@ -61,6 +61,7 @@ export function authorize(identity: Identity, request: AccessRequest): Access {
   if ('actsForNode' in request) return authorizeNode(identity, request);
   if ('tokensOf' in request) return authorizeTokens(identity, request);
   const subresource = request.subresource ?? '';
+  if (subresource === 'why') return mayAskWhy(identity, request);
   if (!includes(['', 'status', 'scale'], subresource)) {
     return denied(`nobody may use the subresource ${subresource} of ${request.kind.plural}`);
   }
@@ -111,6 +112,13 @@ function mayRead(identity: Identity, request: ObjectRequest): Access {
     case 'anonymous':
       return denied('anonymous reads no objects; give a token or a client certificate');
   }
+}
+
+/** Whoever may read an object may ask why; but nodes, because an answer speaks of what tenants have decided on. */
+function mayAskWhy(identity: Identity, request: ObjectRequest): Access {
+  if (request.verb !== 'get') return denied(`why cannot be the target of ${request.verb}`);
+  if (identity.kind === 'node') return denied('nodes do not ask why');
+  return mayRead(identity, request);
 }
 
 function mayWrite(identity: Identity, request: ObjectRequest): Access {

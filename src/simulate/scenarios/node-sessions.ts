@@ -19,7 +19,7 @@ export const nodeSessions: Scenario = {
       'store.replyLost': 0.01,
     },
     events: [
-      // In the order in which processes are added: two servers, the careless agent, a placer, the user, the sessions.
+      // In the order in which processes are added: two servers, the careless agent, a rival, the user, the sessions.
       { kind: 'crash', atMs: 15_000 + (seed % 7) * 1_000, forMs: 20_000, target: seed % 2, other: 0 },
       { kind: 'crash', atMs: 40_000, forMs: 150_000, target: 5 + (seed % 3), other: 0 },
       { kind: 'crash', atMs: 60_000, forMs: 5_000, target: 5 + ((seed + 1) % 3), other: 0 },
@@ -34,7 +34,7 @@ export const nodeSessions: Scenario = {
         service('risk', 'once', 2, { cpu: '1' }, {}, { execution: 'AtMostOne' }),
         service('risk', 'anew', 3, { cpu: '500m' }),
       ],
-      placers: [{ carelessness: 0.1 }],
+      rivals: [{ carelessness: 0.1 }],
       isCareless: true,
       detects: true,
     });

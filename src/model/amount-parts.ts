@@ -1,4 +1,4 @@
-import { type Amount, countOf, eachResource } from '../model/amount.js';
+import { type Amount, countOf, eachResource } from './amount.js';
 
 /** Amounts taken apart, for holds that get part of what they hold from victims. Replicas are not among them. */
 

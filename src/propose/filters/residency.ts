@@ -1,0 +1,15 @@
+import type { ShapeFilter } from './filter.js';
+
+/** Takes nodes; passes those under a law that the tenant's operator allows for its work. */
+export const residency: ShapeFilter = {
+  level: 'shape',
+  name: 'residency',
+  reason: 'ResidencyNotAllowed',
+  rejects: (cls, shape) => {
+    if (cls.residency.length === 0) return false;
+    const law = cls.jurisdictionOf(shape.region);
+    return law === undefined || !cls.residency.includes(law);
+  },
+  says: (cls, shape) =>
+    `is in region ${shape.region}, under ${cls.jurisdictionOf(shape.region) ?? 'no known law'}; tenant ${cls.tenant} must stay in ${cls.residency.join(', ')}`,
+};

@@ -1,0 +1,283 @@
+import { amountsOf } from '../model/amount.js';
+import { refusedByGrant } from '../model/asked.js';
+import { type Policy, policyRevision } from '../model/policy.js';
+import type { Reason } from '../model/reasons.js';
+import type { TenantAccount } from '../model/records.js';
+import { Candidates } from './candidates.js';
+import type { CellState } from './cell-state.js';
+import type {
+  DecisionDraft,
+  NodeAgeMs,
+  PendingReplica,
+  Placement,
+  Turn,
+  TurnResult,
+  Wait,
+} from './contract.js';
+import { copied, InputsNotes } from './decision-inputs.js';
+import { filters } from './filters/all.js';
+import type { View } from './filters/filter.js';
+import { quotaRoom } from './filters/quota.js';
+import type { Plugin } from './plugin.js';
+import { schedulingClass } from './scheduling-class.js';
+import { type Surroundings, surroundingsOf } from './surroundings.js';
+import type { Rejecter, Tally } from './tally.js';
+import { refusal } from './verdicts.js';
+
+export interface ProposeOptions {
+  readonly policy: Policy;
+  /** Equal nodes are told apart by it. */
+  readonly seed: number;
+  readonly ages: NodeAgeMs;
+  readonly plugins?: readonly Plugin[];
+  /** How old the picture of the cell is. */
+  readonly snapshotAgeMs?: number;
+  /** What is around the class, where it is known already: a decision that is run again. */
+  readonly around?: Surroundings;
+}
+
+/** How many of the nodes chosen, and of those that came next, are shown with the parts of their score. */
+const scoresShown = 5;
+/** How many nodes of those each filter rejected are kept to run the decision again. */
+const rejectedKept = 2;
+
+/**
+ * Places the replicas of a turn: filters and scores every node once for the class, then takes the best, again and
+ * again. What it places it assumes, so the cell is charged with it when this returns; who is refused by the authority
+ * is given up with `cell.unassume`.
+ */
+export function propose(cell: CellState, turn: Turn, options: ProposeOptions): TurnResult {
+  return new TurnOf(cell, turn, options).run();
+}
+
+class TurnOf {
+  readonly #placements: Placement[] = [];
+  readonly #waits: Wait[] = [];
+  readonly #scores: NonNullable<DecisionDraft['scores']>[number][] = [];
+  readonly #tenantAccount: TenantAccount;
+  #tally: Tally | undefined;
+
+  constructor(
+    private readonly cell: CellState,
+    private readonly turn: Turn,
+    private readonly options: ProposeOptions,
+  ) {
+    this.#tenantAccount = cell.tenantAccount(turn.classKey.slice(0, turn.classKey.indexOf('/')));
+  }
+
+  run(): TurnResult {
+    const { cell, turn, options } = this;
+    const cls = schedulingClass(cell, turn.classKey);
+    if (cls === undefined) {
+      for (const replica of turn.replicas)
+        this.#wait(replica, 'ReplicaChanged', `the revision ${turn.classKey} is gone`);
+      return this.#result(undefined, undefined);
+    }
+    const around = options.around === undefined ? surroundingsOf(cell, cls) : copied(options.around);
+    const view: View = { cls, nodes: cell.nodes, around, ages: options.ages };
+    const notes = new InputsNotes(cell, cls, options.ages, around);
+    const anywhere: PendingReplica[] = [];
+    for (const replica of turn.replicas) {
+      if (replica.hold !== undefined || replica.gang !== undefined) notes.noteHold(replica);
+      const gang = replica.gang === undefined ? undefined : cell.gang(replica.tenant, replica.gang);
+      if (replica.hold !== undefined) this.#placeHeld(view, notes, replica, replica.hold);
+      else if (replica.gang !== undefined && gang?.status?.state !== 'Committed')
+        this.#wait(
+          replica,
+          'GangIncomplete',
+          `${replica.name} is a member of gang ${replica.gang}, which has not started`,
+        );
+      else if (cls.isDaemon) this.#placeOn(view, notes, replica, replica.slot);
+      else anywhere.push(replica);
+    }
+    if (anywhere.length > 0) this.#placeAnywhere(view, notes, anywhere);
+    return this.#result(view, notes);
+  }
+
+  /** A hold is where it is: only whether the node still may take it is asked again, and whether the hold is ready. */
+  #placeHeld(
+    view: View,
+    notes: InputsNotes,
+    replica: PendingReplica,
+    hold: NonNullable<PendingReplica['hold']>,
+  ): void {
+    const held = this.cell.reservation(replica.tenant, hold.reservation);
+    if (held?.status?.state !== 'Held')
+      return this.#wait(replica, 'HoldGone', `hold ${hold.reservation} is ${held?.status?.state ?? 'gone'}`);
+    const awaits = held.status.awaits ?? [];
+    if (awaits.length > 0)
+      return this.#wait(
+        replica,
+        'NodeFull',
+        `hold ${hold.reservation} still waits for ${awaits.map((victim) => victim.replica).join(', ')}`,
+      );
+    const gang = replica.gang === undefined ? undefined : this.cell.gang(replica.tenant, replica.gang);
+    if (held.stored?.spec.intent === 'Gang' && gang?.status?.state !== 'Committed')
+      return this.#wait(
+        replica,
+        'GangIncomplete',
+        `gang ${replica.gang ?? ''} is ${gang?.status?.state ?? 'gone'}, not yet Committed`,
+      );
+    const row = this.cell.nodes.rowOf(hold.node);
+    if (row === undefined) return this.#wait(replica, 'NoNode', `there is no node ${hold.node}`);
+    notes.note(row);
+    for (const filter of filters) {
+      // What is there and what is left is the hold's own by now.
+      if (filter.level !== 'shape' && filter.name !== 'epoch' && filter.name !== 'gate') continue;
+      const says = refusal(view, filter, row);
+      if (says !== undefined) return this.#wait(replica, filter.reason, `node ${hold.node} ${says}`);
+    }
+    return this.#place(replica, row);
+  }
+
+  /** For slots that are of one node. */
+  #placeOn(view: View, notes: InputsNotes, replica: PendingReplica, node: string): void {
+    const { cell } = this;
+    const row = cell.nodes.rowOf(node);
+    if (row === undefined || !cell.nodes.isNode(row))
+      return this.#wait(replica, 'NoNode', `there is no node ${node}, which the slot is for`);
+    notes.note(row);
+    for (const filter of filters) {
+      const says = refusal(view, filter, row);
+      if (says !== undefined) return this.#wait(replica, filter.reason, `node ${node} ${says}`);
+    }
+    const over = refusedByGrant(cell.tenantAccount(replica.tenant), view.cls.charged, replica.tenant);
+    if (over !== undefined) return this.#wait(replica, over.reason, over.message);
+    return this.#place(replica, row);
+  }
+
+  #placeAnywhere(view: View, notes: InputsNotes, replicas: readonly PendingReplica[]): void {
+    const { cell, options } = this;
+    const { cls } = view;
+    const room = Math.min(replicas.length, quotaRoom(cls, cell.tenantAccount(cls.tenant)));
+    let placed = 0;
+    let isFull = false;
+    if (room > 0) {
+      const candidates = new Candidates(view, options.policy, options.seed, options.plugins ?? []);
+      while (placed < room) {
+        const row = candidates.best();
+        if (row === undefined) {
+          isFull = true;
+          break;
+        }
+        notes.note(row);
+        if (this.#scores.length < scoresShown) this.#show(candidates, row);
+        this.#place(replicas[placed] as PendingReplica, row);
+        candidates.taken();
+        placed += 1;
+      }
+      for (const row of candidates.rest(scoresShown)) {
+        notes.note(row);
+        this.#show(candidates, row);
+      }
+      this.#tally = candidates.tally;
+      for (const { rows } of this.#tally.entries().values())
+        for (const row of rows.slice(0, rejectedKept)) notes.note(row);
+    }
+    if (placed === replicas.length) return;
+    const wait = isFull ? this.#noNode(view) : this.#noQuota(view);
+    for (const replica of replicas.slice(placed)) this.#waits.push({ replica, ...wait });
+  }
+
+  #show(candidates: Candidates, row: number): void {
+    const node = this.cell.nodes.names[row] ?? '';
+    if (!this.#scores.some((score) => score.node === node))
+      this.#scores.push({ node, ...candidates.partsOf(row) });
+  }
+
+  #place(replica: PendingReplica, row: number): void {
+    const { nodes } = this.cell;
+    const nodeEpoch = nodes.epochs[row];
+    const node = nodes.names[row];
+    if (nodeEpoch === undefined || node === undefined)
+      throw new Error(`row ${row} is no node that takes work`);
+    const placement: Placement = { replica, node, nodeEpoch };
+    this.cell.assume(placement);
+    this.#placements.push(placement);
+  }
+
+  #wait(replica: PendingReplica, reason: Reason, message: string): void {
+    this.#waits.push({ replica, reason, message, reasons: [reason] });
+  }
+
+  #noQuota({ cls }: View): Omit<Wait, 'replica'> {
+    const { reason, message } = refusedByGrant(
+      this.cell.tenantAccount(cls.tenant),
+      cls.charged,
+      cls.tenant,
+    ) ?? {
+      reason: 'QuotaExceeded' as const,
+      message: `tenant ${cls.tenant} has no quota left`,
+    };
+    return { reason, message, reasons: [reason] };
+  }
+
+  /** The reason that is told is that of the filter which nodes came furthest to: what is nearest to being cured. */
+  #noNode(view: View): Omit<Wait, 'replica'> {
+    const nodes = this.cell.nodes.nodeCount;
+    const entries = [...(this.#tally?.entries() ?? [])].toSorted(([a], [b]) => distance(a) - distance(b));
+    const [furthest, rejected] = entries.at(-1) ?? [];
+    if (furthest === undefined || rejected === undefined)
+      return { reason: 'NoNode', message: 'there is no node yet', reasons: ['NoNode'] };
+    const counts = entries.map(([{ reason }, { count }]) => `${count} ${reason}`).join(', ');
+    const example = messageOf(view, furthest, rejected.rows);
+    return {
+      reason: furthest.reason,
+      message: `none of ${nodes} ${nodes === 1 ? 'node' : 'nodes'} takes it (${counts})${example === undefined ? '' : `: ${example}`}`,
+      reasons: [...new Set(entries.map(([{ reason }]) => reason))],
+    };
+  }
+
+  #result(view: View | undefined, notes: InputsNotes | undefined): TurnResult {
+    const { cell, turn, options } = this;
+    const [tenant = '', revision = ''] = turn.classKey.split('/');
+    const workload = view?.cls.spec.workload ?? turn.replicas[0]?.workload ?? '';
+    const { used, grant } = this.#tenantAccount;
+    const rejections = [...(this.#tally?.entries() ?? [])].map(([filter, { count, rows }]) => {
+      const message = view && messageOf(view, filter, rows);
+      return {
+        reason: filter.reason,
+        count,
+        nodes: rows.map((row) => cell.nodes.names[row] ?? ''),
+        ...(message !== undefined && { message }),
+      };
+    });
+    const inputs = notes?.finish({
+      replicas: turn.replicas,
+      seed: options.seed,
+      policy: options.policy,
+      tenantAccount: this.#tenantAccount,
+      plugins: (options.plugins ?? []).map(({ source }) => source),
+    });
+    const decision: DecisionDraft = {
+      workload,
+      revision,
+      generation: cell.workload(tenant, workload).stored?.metadata.generation ?? 0,
+      snapshot: { revision: cell.version, ageMs: options.snapshotAgeMs ?? 0, nodes: cell.nodes.nodeCount },
+      policyRevision: policyRevision(options.policy),
+      result: this.#waits.length === 0 ? 'Placed' : this.#placements.length === 0 ? 'NotPlaced' : 'Partly',
+      quota: {
+        revision: cell.version,
+        used: amountsOf(used),
+        ...(grant !== undefined && { grant: amountsOf(grant.most) }),
+      },
+      ...(rejections.length > 0 && { rejections }),
+      ...(this.#scores.length > 0 && { scores: this.#scores }),
+      ...(inputs !== undefined && { inputs }),
+    };
+    return { placements: this.#placements, plans: [], waits: this.#waits, decision };
+  }
+}
+
+/** How far a node came that this filter rejected. Custom filters are asked last. */
+function distance(filter: Rejecter): number {
+  const at = filters.findIndex((own) => own === filter);
+  return at < 0 ? filters.length : at;
+}
+
+function messageOf(view: View, filter: Rejecter, [row]: readonly number[]): string | undefined {
+  const own = filters.find((one) => one === filter);
+  if (own === undefined || row === undefined) return undefined;
+  const says = refusal(view, own, row);
+  return says === undefined ? undefined : `node ${view.nodes.names[row] ?? ''} ${says}`;
+}

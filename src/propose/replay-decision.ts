@@ -1,0 +1,63 @@
+import { BerthError } from '../model/errors.js';
+import type { DecisionSpec } from '../model/kinds/decision.js';
+import { CellState } from './cell-state.js';
+import type { Wait } from './contract.js';
+import type { DecisionInputs } from './decision-inputs.js';
+import type { Plugin } from './plugin.js';
+import { propose } from './propose.js';
+
+export interface ReplayedChoice {
+  readonly replica: string;
+  /** Where it was to go; undefined if it found no place. */
+  readonly node: string | undefined;
+}
+
+export interface Replay {
+  readonly choices: readonly ReplayedChoice[];
+  readonly waits: readonly Wait[];
+  /** Where the decision says otherwise. */
+  readonly differences: readonly (ReplayedChoice & { readonly decided: string | undefined })[];
+}
+
+/**
+ * Runs a decision again from its own inputs. The rest of the cell is not needed: a score is of one node alone, so the
+ * best of those that were chosen or came next is the best of all.
+ */
+export function replayDecision(
+  decision: Pick<DecisionSpec, 'inputs' | 'choices'>,
+  plugins: readonly Plugin[] = [],
+): Replay {
+  const inputs = decision.inputs as DecisionInputs | undefined;
+  if (inputs?.form !== 1)
+    throw new BerthError('Invalid', 'the decision has no inputs that this version can run again');
+  const missing = (inputs.plugins ?? []).filter((name) => !plugins.some(({ source }) => source === name));
+  if (missing.length > 0)
+    throw new BerthError(
+      'Invalid',
+      `the decision was made with custom rules of ${missing.join(', ')}: give them too`,
+    );
+  const cell = new CellState();
+  cell.version = inputs.version;
+  for (const [key, value] of inputs.records) cell.apply(key, value);
+  const { placements, waits } = propose(
+    cell,
+    { classKey: inputs.classKey, replicas: inputs.replicas },
+    {
+      policy: inputs.policy,
+      seed: inputs.seed,
+      ages: (node) => inputs.agesMs[node],
+      plugins,
+      around: inputs.around,
+    },
+  );
+  const nodes = new Map(placements.map(({ replica, node }) => [replica.name, node]));
+  const choices = inputs.replicas.map(({ name }) => ({ replica: name, node: nodes.get(name) }));
+  const decided = new Map((decision.choices ?? []).map(({ replica, node }) => [replica, node]));
+  return {
+    choices,
+    waits,
+    differences: choices
+      .filter(({ replica, node }) => decided.get(replica) !== node)
+      .map((choice) => ({ ...choice, decided: decided.get(choice.replica) })),
+  };
+}
