@@ -184,7 +184,7 @@ async function open(
   const nodeStop = new AbortController();
   hub.start(nodeStop.signal);
   opened.push(() => Promise.resolve(nodeStop.abort()));
-  const nodes = new NodeWire({ streams: hub, env, onDefect });
+  const nodes = new NodeWire({ streams: hub, validator: controlPlane.validator, env, onDefect });
   metrics.watchNodes(() => ({ ...hub.counters, connections: nodes.connections }));
   const parts = { api, env, certificates, tokens, audit, metrics, nodes, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);

@@ -3,6 +3,7 @@ import { drainRace } from './drain-race.js';
 import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
 import { matrix } from './matrix.js';
+import { nodeSessions } from './node-sessions.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
 import { preemption } from './preemption.js';
 import { scheduling } from './scheduling.js';
@@ -17,5 +18,6 @@ export const scenarios: readonly Scenario[] = [
   ...scheduling,
   preemption,
   fence,
+  nodeSessions,
   swarm,
 ];

@@ -27,8 +27,8 @@ export function startSmallCell(
     readonly isCareless?: boolean;
   },
 ): SmallCell {
-  const does = { schedules: shape.schedules ?? true, detects: shape.detects ?? false };
-  const servers = [startServer(world, 'server-0', does), startServer(world, 'server-1', does)];
+  const options = { schedules: shape.schedules ?? true, detects: shape.detects ?? false };
+  const servers = [startServer(world, 'server-0', options), startServer(world, 'server-1', options)];
   const agent = { isCareless: shape.isCareless ?? false, exits: shape.exits ?? 0 };
   for (const one of shape.nodes) startAgent(world, servers, one, agent);
   for (const [index, rival] of (shape.rivals ?? []).entries())

@@ -1,3 +1,5 @@
+import { NodeHub } from '../../commit/nodes/node-hub.js';
+import { fenceContract } from '../../model/fence-contract.js';
 import { FreshnessObserver } from '../../observe/freshness-observer.js';
 import { Controllers } from '../../reconcile/controllers.js';
 import { runSchedulers } from './schedulers.js';
@@ -5,7 +7,7 @@ import type { SimProcess } from './sim-process.js';
 import { wakeUpsOf } from './server.js';
 import type { World } from './world.js';
 
-/** A server: objects, authority and all controllers over the store of the world; schedulers and the detector if asked. */
+/** A server: objects, authority, node streams and all controllers over the store of the world; schedulers and the detector if asked. */
 export function startServer(
   world: World,
   name: string,
@@ -16,6 +18,12 @@ export function startServer(
     void world.witness.follow(reach);
     const never = new AbortController().signal;
     const holder = `${name}-${life.env.uuid().slice(0, 8)}`;
+    const hub = new NodeHub({
+      ...{ objects: reach.objects, authority: reach.authority, env: life.env },
+      ...{ fence: () => fenceContract, nodes: () => reach.cache.count('Node') },
+    });
+    hub.start(never);
+    world.streams.set(life, hub);
     const freshness = new FreshnessObserver({ objects: reach.objects, env: life.env });
     freshness.start(never);
     const controllers = new Controllers({
