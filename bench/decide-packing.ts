@@ -39,13 +39,15 @@ function classOf(random: SeededRandom): MixClass {
   const cpuMilli = 250 * (1 + random.integer(random.chance(0.2) ? 48 : 16));
   // From work that computes to work that remembers: half of a core's share of a node's memory to twice it.
   const memoryBytes = Math.round((cpuMilli / 1_000) * gibi * 2 ** (1 + random.float() * 2));
+  const isApart = random.chance(0.1);
   return {
     cpuMilli,
     memoryBytes,
     gpus,
     pool: gpus > 0 ? 'gpu' : random.chance(0.2) ? random.pick(['general', 'memory']) : undefined,
-    isApart: random.chance(0.1),
-    count: 5 + random.integer(gpus > 0 ? 20 : 80),
+    isApart,
+    // What must be apart is few: more of it than nodes are needed for all else would measure itself alone.
+    count: 5 + random.integer(isApart ? 6 : gpus > 0 ? 20 : 80),
   };
 }
 

@@ -38,7 +38,7 @@ export const decideBench: Bench = {
       print({ name: `a mix, ${count} nodes`, value: 1e6 / mixed.perSecond, unit: 'µs each' });
     }
     const ratios: number[] = [];
-    for (let mix = 0; mix < mixes; mix += 1) ratios.push(await packingRatio(mix));
+    for (let at = 0; at < mixes; at += 1) ratios.push(await packingRatio(at));
     print({
       name: `nodes used for ${mixes} mixes, of the least that a linear program allows`,
       value: ratios.reduce((sum, ratio) => sum + ratio, 0) / mixes,
