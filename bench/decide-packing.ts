@@ -10,9 +10,9 @@ import { DecideCell, gibi } from './decide-cell.js';
  * them, as is usual: which other work may fill them up meanwhile is a question of what comes later, not of packing.
  */
 const pools = [
-  { name: 'general', cpuMilli: 64_000, memoryBytes: 256 * gibi, gpus: 0, count: 400 },
-  { name: 'memory', cpuMilli: 64_000, memoryBytes: 256 * gibi, gpus: 0, count: 200 },
-  { name: 'gpu', cpuMilli: 64_000, memoryBytes: 256 * gibi, gpus: 8, count: 100 },
+  { name: 'general', cpuMilli: 64_000, memoryBytes: 256 * gibi, gpus: 0, count: 1_000 },
+  { name: 'memory', cpuMilli: 64_000, memoryBytes: 256 * gibi, gpus: 0, count: 500 },
+  { name: 'gpu', cpuMilli: 64_000, memoryBytes: 256 * gibi, gpus: 8, count: 200 },
 ] as const;
 
 const gpuTaint = { key: 'gpu', effect: 'NoSchedule' };
@@ -46,8 +46,9 @@ function classOf(random: SeededRandom): MixClass {
     gpus,
     pool: gpus > 0 ? 'gpu' : random.chance(0.2) ? random.pick(['general', 'memory']) : undefined,
     isApart,
-    // What must be apart is few: more of it than nodes are needed for all else would measure itself alone.
-    count: 5 + random.integer(isApart ? 6 : gpus > 0 ? 20 : 80),
+    // What must be apart is few: more of it than nodes are needed for all else would measure itself alone. The rest is
+    // many: with few nodes, the last one of each pool, which a linear program divides, would.
+    count: 5 + random.integer(isApart ? 6 : gpus > 0 ? 60 : 240),
   };
 }
 
