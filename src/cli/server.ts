@@ -1,10 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { packageVersion } from './package-version.js';
-import { eventsTtlOption, historyOption, type RetentionFlags } from './retention-options.js';
-import { runUntilStopped } from './run-until-stopped.js';
+import {
+  decisionLimitsOf,
+  decisionsSizeOption,
+  decisionsTtlOption,
+  eventsTtlOption,
+  historyOption,
+  type RetentionFlags,
+} from './retention-options.js';
+import { schedulingOf, type SchedulingFlags, withSchedulingOptions } from './scheduling-options.js';
+import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
-interface ServerFlags extends RetentionFlags {
+interface ServerFlags extends RetentionFlags, SchedulingFlags {
   readonly store: string;
   readonly storeCa?: string;
   readonly storeCert?: string;
@@ -15,43 +23,49 @@ interface ServerFlags extends RetentionFlags {
 }
 
 export const serverCommand = (): Command =>
-  new Command('server')
-    .description('run the API server of a cell, alone or beside others on one etcd')
-    .requiredOption('--store <address>', 'where the cell is kept: lmdb:DIR or etcd:URL[,URL…]')
-    .option('--store-ca <file>', "the CA of etcd's certificates, PEM")
-    .option('--store-cert <file>', 'the certificate to show to etcd, PEM')
-    .option('--store-key <file>', 'its key, PEM')
-    .option('--dir <dir>', "for this server's certificates, audit log and kubeconfig", 'berth-data')
-    .option('--listen <address>', 'where the API listens: ADDRESS:PORT', '127.0.0.1:7443')
-    .option(
-      '--host <name>',
-      'a name or address under which clients reach this server, for its certificate; may be repeated',
-      (name: string, names: readonly string[]) => [...names, name],
-      [],
-    )
-    .addOption(historyOption())
-    .addOption(eventsTtlOption())
-    .action((flags: ServerFlags) =>
-      runUntilStopped(async (surroundings) => {
-        const [{ server }, { parseStoreAddress }, { parseListenAddress }] = await Promise.all([
-          import('../main/server.js'),
-          import('../main/store-address.js'),
-          import('../main/listen-address.js'),
-        ]);
-        const etcdTls = tlsOf(flags);
-        return server({
-          ...surroundings,
-          store: parseStoreAddress(flags.store),
-          ...(etcdTls === undefined ? {} : { etcdTls }),
-          dir: flags.dir,
-          listen: parseListenAddress(flags.listen),
-          hosts: flags.host,
-          version: packageVersion(),
-          historyMs: flags.history,
-          eventsTtlMs: flags.eventsTtl,
-        });
-      }),
-    );
+  withSchedulingOptions(
+    new Command('server')
+      .description('run the API server of a cell, alone or beside others on one etcd')
+      .requiredOption('--store <address>', 'where the cell is kept: lmdb:DIR or etcd:URL[,URL…]')
+      .option('--store-ca <file>', "the CA of etcd's certificates, PEM")
+      .option('--store-cert <file>', 'the certificate to show to etcd, PEM')
+      .option('--store-key <file>', 'its key, PEM')
+      .option('--dir <dir>', "for this server's certificates, audit log and kubeconfig", 'berth-data')
+      .option('--listen <address>', 'where the API listens: ADDRESS:PORT', '127.0.0.1:7443')
+      .option(
+        '--host <name>',
+        'a name or address under which clients reach this server, for its certificate; may be repeated',
+        (name: string, names: readonly string[]) => [...names, name],
+        [],
+      )
+      .addOption(historyOption())
+      .addOption(eventsTtlOption())
+      .addOption(decisionsTtlOption())
+      .addOption(decisionsSizeOption()),
+  ).action((flags: ServerFlags) =>
+    runUntilStopped(async (surroundings) => {
+      const [{ server }, { parseStoreAddress }, { parseListenAddress }] = await Promise.all([
+        import('../main/server.js'),
+        import('../main/store-address.js'),
+        import('../main/listen-address.js'),
+      ]);
+      const etcdTls = tlsOf(flags);
+      const running = await server({
+        ...surroundings,
+        store: parseStoreAddress(flags.store),
+        ...(etcdTls === undefined ? {} : { etcdTls }),
+        dir: flags.dir,
+        listen: parseListenAddress(flags.listen),
+        hosts: flags.host,
+        version: packageVersion(),
+        historyMs: flags.history,
+        eventsTtlMs: flags.eventsTtl,
+        decisionLimits: decisionLimitsOf(flags),
+        scheduling: schedulingOf(flags),
+      });
+      return readyServer(running);
+    }),
+  );
 
 function tlsOf({ storeCa, storeCert, storeKey }: ServerFlags) {
   if (storeCa === undefined && storeCert === undefined && storeKey === undefined) return undefined;

@@ -1,7 +1,16 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { countOf } from './option-values.js';
 import { packageVersion } from './package-version.js';
-import { eventsTtlOption, historyOption, type RetentionFlags } from './retention-options.js';
-import { runUntilStopped } from './run-until-stopped.js';
+import {
+  decisionLimitsOf,
+  decisionsSizeOption,
+  decisionsTtlOption,
+  eventsTtlOption,
+  historyOption,
+  type RetentionFlags,
+} from './retention-options.js';
+import { schedulingOf, type SchedulingFlags, withSchedulingOptions } from './scheduling-options.js';
+import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
 const portOf = (text: string): number => {
   const port = Number(text);
@@ -10,29 +19,41 @@ const portOf = (text: string): number => {
   return port;
 };
 
-interface UpFlags extends RetentionFlags {
+interface UpFlags extends RetentionFlags, SchedulingFlags {
   readonly dir: string;
   readonly port: number;
+  readonly hollow?: number;
+  readonly fleet?: string;
 }
 
 export const upCommand = (): Command =>
-  new Command('up')
-    .description('run everything in one process, on an embedded store')
-    .option('--dir <dir>', 'where everything is kept', 'berth-data')
-    .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
-    .addOption(historyOption())
-    .addOption(eventsTtlOption())
-    .action(({ dir, port, history, eventsTtl }: UpFlags) =>
-      runUntilStopped(async (surroundings) => {
-        // Only this command needs it, and it takes a moment to load.
-        const { up } = await import('../main/up.js');
-        return up({
-          ...surroundings,
-          dir,
-          port,
-          version: packageVersion(),
-          historyMs: history,
-          eventsTtlMs: eventsTtl,
-        });
-      }),
-    );
+  withSchedulingOptions(
+    new Command('up')
+      .description('run everything in one process, on an embedded store')
+      .option('--dir <dir>', 'where everything is kept', 'berth-data')
+      .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
+      .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
+      .option('--fleet <file>', 'play the nodes of a fleet file')
+      .addOption(historyOption())
+      .addOption(eventsTtlOption())
+      .addOption(decisionsTtlOption())
+      .addOption(decisionsSizeOption()),
+  ).action((flags: UpFlags) =>
+    runUntilStopped(async (surroundings) => {
+      // Only this command needs it, and it takes a moment to load.
+      const { up } = await import('../main/up.js');
+      const running = await up({
+        ...surroundings,
+        dir: flags.dir,
+        port: flags.port,
+        ...(flags.hollow !== undefined && { hollow: flags.hollow }),
+        ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+        version: packageVersion(),
+        historyMs: flags.history,
+        eventsTtlMs: flags.eventsTtl,
+        decisionLimits: decisionLimitsOf(flags),
+        scheduling: schedulingOf(flags),
+      });
+      return readyServer(running);
+    }),
+  );

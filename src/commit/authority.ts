@@ -6,7 +6,6 @@ import type { Replica } from '../model/kinds/replica.js';
 import { Checks } from './checks.js';
 import { Committer, type CommitterOptions } from './committer.js';
 import { type Context, OperationContext, Seconds } from './context.js';
-import { eachSettled } from './each-settled.js';
 import type { Decide } from './decision.js';
 import { bind } from './operations/bind.js';
 import { evict } from './operations/disrupt.js';
@@ -67,12 +66,13 @@ export class CommitAuthority implements ports.Authority {
     return this.#submit((context) => reserve(context, input));
   }
   bind(proposals: readonly ports.Proposal[]): Promise<readonly Outcome<{ readonly fence: string }>[]> {
-    const outcomes: Promise<Outcome<{ readonly fence: string }>>[] = [];
-    for (const index of sameTenantTogether(proposals)) {
-      const proposal = proposals[index] as ports.Proposal;
-      outcomes[index] = this.#submit((context) => bind(context, proposal), proposal.replica.tenant);
-    }
-    return eachSettled(outcomes);
+    // One context for all: nothing is created that would need a name of its own.
+    const context = this.#context();
+    return this.#committer.submitAll(
+      sameTenantTogether(proposals),
+      (index) => bind(context, proposals[index] as ports.Proposal),
+      (index) => (proposals[index] as ports.Proposal).replica.tenant,
+    );
   }
   postpone(input: ports.Postpone): Promise<Outcome<undefined>> {
     return this.#submit((context) => postpone(context, input));
@@ -108,9 +108,13 @@ export class CommitAuthority implements ports.Authority {
     return this.#submit((context) => forget(context, input));
   }
 
-  #submit<T>(decide: (context: Context) => Decide<T>, lane?: string): Promise<Outcome<T>> {
+  #submit<T>(decide: (context: Context) => Decide<T>): Promise<Outcome<T>> {
+    return this.#committer.submit(decide(this.#context()));
+  }
+
+  #context(): Context {
     const { env, cell } = this.options;
-    return this.#committer.submit(decide(new OperationContext(env, this.#seconds, this.#checks, cell)), lane);
+    return new OperationContext(env, this.#seconds, this.#checks, cell);
   }
 }
 

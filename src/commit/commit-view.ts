@@ -1,19 +1,24 @@
+import assert from 'node:assert';
 import type { ObjectCache } from '../objects/object-cache.js';
 import type { Codec } from '../objects/codec.js';
-import type { Entry, Guard, Revision } from '../store/contract.js';
-import type { ViewEntry } from './draft.js';
+import { asRevision, type Entry, type Guard, type Revision } from '../store/contract.js';
+import type { Seen, View } from './draft.js';
 
 /** What the cache does not show yet: written by a transaction under way (no revision), or known to be so since a revision. */
-interface Ahead {
-  readonly value: unknown;
-  readonly bytes: Uint8Array | undefined;
-  readonly revision: Revision | undefined;
-  /** Undefined while it is not known: then `createdBy` is the transaction that will tell. */
-  readonly createRevision: Revision | undefined;
-  readonly createdBy: number;
-  /** The transaction under way that writes it. */
-  readonly batch: number;
+class Ahead implements Seen {
+  constructor(
+    readonly value: unknown,
+    public revision: Revision | undefined,
+    /** Undefined while it is not known: then `createdBy` is the transaction that will tell. */
+    public createRevision: Revision | undefined,
+    readonly bytes: Uint8Array | undefined,
+    readonly createdBy: number,
+    /** The transaction under way that writes it. */
+    readonly batch: number,
+  ) {}
 }
+
+const notThere: Seen = { value: undefined, revision: asRevision(0), createRevision: asRevision(0) };
 
 // Past this many keys ahead of the cache, those that the cache has reached are dropped.
 const sweepAtLeast = 4_096;
@@ -26,9 +31,12 @@ const noBatch = -1;
  * A key that a transaction under way writes is guarded by its value, because its revision is not known yet. The
  * same value means the same decision, whoever wrote it.
  */
-export class CommitView {
+export class CommitView implements View {
   readonly #ahead = new Map<string, Ahead>();
   #sweepAt = sweepAtLeast;
+  // Every transition names it: written out once for each revision, not for each operation.
+  #version = -1;
+  #shownVersion = '';
 
   constructor(
     private readonly cache: ObjectCache,
@@ -36,55 +44,49 @@ export class CommitView {
   ) {}
 
   get version(): string {
-    return String(this.cache.version);
+    const { version } = this.cache;
+    if (version !== this.#version) {
+      this.#version = version;
+      this.#shownVersion = String(version);
+    }
+    return this.#shownVersion;
   }
 
-  entry(key: string): ViewEntry {
+  versionOf(revision: Revision): number {
+    return this.cache.versionOf(revision);
+  }
+
+  see(key: string): Seen {
     const ahead = this.#ahead.get(key);
     if (ahead !== undefined) {
-      if (ahead.revision === undefined || ahead.revision > this.cache.revision)
-        return this.#entryAhead(key, ahead);
+      if (ahead.revision === undefined || ahead.revision > this.cache.revision) return ahead;
       this.#ahead.delete(key);
     }
-    const record = this.cache.record(key);
-    if (record === undefined)
-      return {
-        value: undefined,
-        guard: { kind: 'absent', key },
-        version: 0,
-        createdVersion: 0,
-        isInFlight: false,
-      };
-    return {
-      value: record.value,
-      guard: { kind: 'unchanged', key, modRevision: record.revision },
-      version: this.cache.versionOf(record.revision),
-      createdVersion: this.cache.versionOf(record.createRevision),
-      isInFlight: false,
-    };
+    return this.cache.record(key) ?? notThere;
+  }
+
+  /** Holds exactly while the store has what was seen. */
+  guardOf(key: string, seen: Seen): Guard {
+    if (seen.value === undefined) return { kind: 'absent', key };
+    if (seen.revision !== undefined) return { kind: 'unchanged', key, modRevision: seen.revision };
+    assert(seen instanceof Ahead && seen.bytes !== undefined);
+    return { kind: 'value', key, value: seen.bytes };
   }
 
   /** A transaction was sent: what it writes is what comes next, unless it fails. */
-  sent(batch: number, key: string, value: unknown, bytes: Uint8Array | undefined, before: ViewEntry): void {
+  sent(batch: number, key: string, value: unknown, bytes: Uint8Array | undefined, before: Seen): void {
     const isNew = before.value === undefined;
-    const createRevision =
-      isNew || before.createdVersion === undefined ? undefined : this.cache.revisionOf(before.createdVersion);
-    const createdBy = isNew ? batch : (this.#ahead.get(key)?.createdBy ?? noBatch);
-    this.#ahead.set(key, { value, bytes, revision: undefined, createRevision, createdBy, batch });
+    const createdBy = isNew ? batch : before instanceof Ahead ? before.createdBy : noBatch;
+    const createRevision = isNew ? undefined : before.createRevision;
+    this.#ahead.set(key, new Ahead(value, undefined, createRevision, bytes, createdBy, batch));
   }
 
   committed(batch: number, keys: Iterable<string>, revision: Revision): void {
     for (const key of keys) {
       const ahead = this.#ahead.get(key);
       if (ahead === undefined) continue;
-      const isLast = ahead.batch === batch && ahead.revision === undefined;
-      const isCreator = ahead.createdBy === batch && ahead.createRevision === undefined;
-      if (!isLast && !isCreator) continue;
-      this.#ahead.set(key, {
-        ...ahead,
-        ...(isLast && { revision }),
-        ...(isCreator && { createRevision: revision }),
-      });
+      if (ahead.batch === batch) ahead.revision ??= revision;
+      if (ahead.createdBy === batch) ahead.createRevision ??= revision;
     }
     if (this.#ahead.size > this.#sweepAt) this.#sweep();
   }
@@ -104,32 +106,11 @@ export class CommitView {
     const revision = current === undefined ? at : current.modRevision;
     // The cache has it, or shows it since before.
     if (revision <= this.cache.revision || revision <= (ahead?.revision ?? 0)) return;
-    this.#ahead.set(key, {
-      value: current === undefined ? undefined : this.codec.decode(current.value),
-      bytes: current?.value,
-      revision,
-      createRevision: current?.createRevision,
-      createdBy: noBatch,
-      batch: noBatch,
-    });
-  }
-
-  #entryAhead(key: string, ahead: Ahead): ViewEntry {
-    const isInFlight = ahead.revision === undefined;
-    if (ahead.value === undefined)
-      return { value: undefined, guard: { kind: 'absent', key }, version: 0, createdVersion: 0, isInFlight };
-    const guard: Guard =
-      ahead.revision === undefined
-        ? { kind: 'value', key, value: ahead.bytes as Uint8Array }
-        : { kind: 'unchanged', key, modRevision: ahead.revision };
-    return {
-      value: ahead.value,
-      guard,
-      version: ahead.revision === undefined ? undefined : this.cache.versionOf(ahead.revision),
-      createdVersion:
-        ahead.createRevision === undefined ? undefined : this.cache.versionOf(ahead.createRevision),
-      isInFlight,
-    };
+    const value = current === undefined ? undefined : this.codec.decode(current.value);
+    this.#ahead.set(
+      key,
+      new Ahead(value, revision, current?.createRevision, current?.value, noBatch, noBatch),
+    );
   }
 
   #sweep(): void {

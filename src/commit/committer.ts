@@ -10,6 +10,7 @@ import {
   type Write,
   writesMax,
 } from '../store/contract.js';
+import { type Asker, ManyAnswers, OneAnswer } from './answers.js';
 import { CommitView } from './commit-view.js';
 import type { Decide, Decision } from './decision.js';
 import { BatchDraft, deferred, MemberDraft, type Touched } from './draft.js';
@@ -19,8 +20,9 @@ interface Member {
   readonly decide: Decide<unknown>;
   /** What it shares with others of the same lane (the accounts of a tenant): where one must wait, they all must. */
   readonly lane: string | undefined;
-  readonly settle: (outcome: Outcome<unknown>) => void;
-  readonly fail: (error: unknown) => void;
+  readonly asker: Asker;
+  /** Which of the asker's it is. */
+  readonly index: number;
   /** How often a change by somebody else voided it. */
   attempts: number;
   /** With others it was too large for one transaction. */
@@ -93,19 +95,31 @@ export class Committer {
 
   /** Rejects with a BerthError if the store refused the transaction for certain; nothing was changed then. */
   submit<T>(decide: Decide<T>, lane?: string): Promise<Outcome<T>> {
-    const most = this.options.queueMax ?? queueMaxDefault;
-    if (this.#queue.length >= most) return Promise.resolve(this.#contended(`${most} operations wait`));
-    return new Promise<Outcome<T>>((resolve, reject) => {
-      this.#queue.push({
-        decide,
-        lane,
-        settle: resolve as (outcome: Outcome<unknown>) => void,
-        fail: reject,
-        attempts: 0,
-        isAlone: false,
-      });
-      this.#schedule();
+    return new Promise((resolve, reject) => {
+      this.#enqueue(decide, lane, new OneAnswer(resolve, reject), 0);
     });
+  }
+
+  /** Operations that are sent together, decided in the order given; each is answered in its place. */
+  submitAll<T>(
+    order: readonly number[],
+    decideOf: (index: number) => Decide<T>,
+    laneOf: (index: number) => string,
+  ): Promise<readonly Outcome<T>[]> {
+    return new Promise((resolve, reject) => {
+      const asker = new ManyAnswers<T>(order.length, resolve, reject);
+      for (const index of order) this.#enqueue(decideOf(index), laneOf(index), asker, index);
+    });
+  }
+
+  #enqueue(decide: Decide<unknown>, lane: string | undefined, asker: Asker, index: number): void {
+    const most = this.options.queueMax ?? queueMaxDefault;
+    if (this.#queue.length >= most) {
+      asker.settle(index, this.#contended(`${most} operations wait`));
+      return;
+    }
+    this.#queue.push({ decide, lane, asker, index, attempts: 0, isAlone: false });
+    this.#schedule();
   }
 
   #schedule(): void {
@@ -167,10 +181,11 @@ export class Committer {
       if (error === deferred && this.#underWay > 0) return 'waits';
       if (error === deferred && draft.writes > 0) return 'full';
       if (error === deferred)
-        member.settle(
+        member.asker.settle(
+          member.index,
           this.#contended('what it relies on was only just written; the cache does not show it yet'),
         );
-      else member.fail(error);
+      else member.asker.fail(member.index, error);
       return undefined;
     }
   }
@@ -181,12 +196,12 @@ export class Committer {
     const writes: Write[] = [];
     const written: string[] = [];
     for (const [key, touched] of draft.touched) {
-      if (touched.isGuarded) guards.push(touched.entry.guard);
+      if (touched.isGuarded) guards.push(this.#view.guardOf(key, touched.seen));
       if (!touched.isWritten) continue;
       written.push(key);
       const bytes = touched.value === undefined ? undefined : this.options.codec.encode(touched.value);
       writes.push(bytes === undefined ? { kind: 'delete', key } : { kind: 'put', key, value: bytes });
-      this.#view.sent(batch, key, touched.value, bytes, touched.entry);
+      this.#view.sent(batch, key, touched.value, bytes, touched.seen);
     }
     this.#underWay += 1;
     try {
@@ -200,7 +215,7 @@ export class Committer {
       if (isBerthError(error, 'InvalidTransaction') && decided.length > 1) {
         for (const { member } of decided) member.isAlone = true;
         this.#again(decided);
-      } else for (const { member } of decided) member.fail(error);
+      } else for (const { member } of decided) member.asker.fail(member.index, error);
     } finally {
       this.#underWay -= 1;
       if (this.#underWay === 0) this.#isDraining = false;
@@ -222,13 +237,14 @@ export class Committer {
       case 'Committed': {
         this.#view.committed(batch, written, outcome.revision);
         const revision = String(this.options.cache.versionOf(outcome.revision));
-        for (const { member, decision } of decided) member.settle(outcomeOf(decision, revision));
+        for (const { member, decision } of decided)
+          member.asker.settle(member.index, outcomeOf(decision, revision));
         return;
       }
       case 'UnknownOutcome':
         this.#view.forgotten(batch, written);
         for (const { member } of decided)
-          member.settle({
+          member.asker.settle(member.index, {
             kind: 'UnknownOutcome',
             message: `the store did not answer: ${outcome.cause.message}`,
           });
@@ -253,7 +269,11 @@ export class Committer {
     const kept: Member[] = [];
     for (const { member } of decided) {
       if (member.attempts <= attemptsMax) kept.push(member);
-      else member.settle(this.#contended(`voided ${attemptsMax} times by changes of others`));
+      else
+        member.asker.settle(
+          member.index,
+          this.#contended(`voided ${attemptsMax} times by changes of others`),
+        );
     }
     this.#queue.putFirst(kept.toSorted((a, b) => a.attempts - b.attempts));
   }

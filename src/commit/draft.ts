@@ -1,4 +1,4 @@
-import type { Guard } from '../store/contract.js';
+import type { Revision } from '../store/contract.js';
 
 /**
  * What one operation reads and writes. Every read becomes a guard of the transaction that carries the operation:
@@ -24,32 +24,43 @@ export interface Draft {
   delete(key: string): void;
 }
 
-/** What a view knows of a key. */
-export interface ViewEntry {
+/** What a view knows of a key. Looked at while a transaction is formed and not kept: it may change afterwards. */
+export interface Seen {
+  /** Undefined: it is not there. */
   readonly value: unknown;
-  /** Holds exactly while the store has what the view shows. */
-  readonly guard: Guard;
-  /** resourceVersions; undefined while the write that made it is still under way. 0 for a key that is not there. */
-  readonly version: number | undefined;
-  readonly createdVersion: number | undefined;
-  /** Written by a transaction that is still under way. */
-  readonly isInFlight: boolean;
+  /** Of the last change; undefined while the write that made it is still under way. */
+  readonly revision: Revision | undefined;
+  readonly createRevision: Revision | undefined;
+}
+
+export const isInFlight = (seen: Seen): boolean => seen.revision === undefined;
+
+/** What the drafts of a transaction look at. */
+export interface View {
+  see(key: string): Seen;
+  readonly version: string;
+  versionOf(revision: Revision): number;
 }
 
 /** Thrown by a draft when an operation can only be decided once the transactions under way have ended. */
 export const deferred = new Error('decide this again when the transactions under way have ended');
 
 /** A key that a transaction in the making has to do with. */
-export interface Touched {
-  readonly key: string;
-  readonly entry: ViewEntry;
-  isGuarded: boolean;
-  isWritten: boolean;
+export class Touched {
+  isGuarded = false;
+  isWritten = false;
   value: unknown;
   // What the member that is being decided did with it last; marks instead of sets, because this is the hot path.
-  reader: MemberDraft | undefined;
-  writer: MemberDraft | undefined;
-  draftValue: unknown;
+  reader: MemberDraft | undefined = undefined;
+  writer: MemberDraft | undefined = undefined;
+  draftValue: unknown = undefined;
+
+  constructor(
+    readonly key: string,
+    readonly seen: Seen,
+  ) {
+    this.value = seen.value;
+  }
 }
 
 /** One transaction in the making: its members are decided one after the other, each on top of those before it. */
@@ -59,7 +70,7 @@ export class BatchDraft {
   writes = 0;
 
   constructor(
-    private readonly view: { entry(key: string): ViewEntry; readonly version: string },
+    private readonly view: View,
     /** Whether members may build on writes that are still under way in another transaction. */
     private readonly mayChain: boolean,
   ) {}
@@ -68,21 +79,16 @@ export class BatchDraft {
     return this.view.version;
   }
 
+  versionOf(revision: Revision): number {
+    return this.view.versionOf(revision);
+  }
+
   touch(key: string): Touched {
     let touched = this.touched.get(key);
     if (touched === undefined) {
-      const entry = this.view.entry(key);
-      if (entry.isInFlight && !this.mayChain) throw deferred;
-      touched = {
-        key,
-        entry,
-        isGuarded: false,
-        isWritten: false,
-        value: entry.value,
-        reader: undefined,
-        writer: undefined,
-        draftValue: undefined,
-      };
+      const seen = this.view.see(key);
+      if (isInFlight(seen) && !this.mayChain) throw deferred;
+      touched = new Touched(key, seen);
       this.touched.set(key, touched);
     }
     return touched;
@@ -104,7 +110,7 @@ export class BatchDraft {
       else if (
         touched.draftValue !== undefined &&
         touched.value === undefined &&
-        touched.entry.value !== undefined
+        touched.seen.value !== undefined
       )
         return false;
     }
@@ -151,14 +157,15 @@ export class MemberDraft implements Draft {
   versionOf(key: string): number {
     const touched = this.batch.touch(key);
     this.#reads(touched);
-    if (touched.isWritten || touched.entry.version === undefined) throw deferred;
-    return touched.entry.version;
+    const { value, revision } = touched.seen;
+    if (touched.isWritten || revision === undefined) throw deferred;
+    return value === undefined ? 0 : this.batch.versionOf(revision);
   }
 
   createdVersionOf(key: string): number {
-    const { entry } = this.batch.touch(key);
-    if (entry.createdVersion === undefined || entry.value === undefined) throw deferred;
-    return entry.createdVersion;
+    const { seen } = this.batch.touch(key);
+    if (seen.createRevision === undefined || seen.value === undefined) throw deferred;
+    return this.batch.versionOf(seen.createRevision);
   }
 
   put(key: string, value: unknown): void {

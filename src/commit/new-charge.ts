@@ -14,6 +14,8 @@ export interface Wanted extends Candidate {
   readonly devices?: Readonly<Record<string, readonly string[]>> | undefined;
   /** What victims on the node will free for it: devices by class are then not all claimed yet. */
   readonly awaited?: Amount;
+  /** Ports by name that victims still have: they are claimed when those end. */
+  readonly awaitedPorts?: Readonly<Record<string, number>>;
 }
 
 /** The charge of a replica on a node, if node, tenant and the claims allow it now. Posted by the caller. */
@@ -31,7 +33,7 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
     );
   const devices = pickDevices(context, account, now, wanted.devices);
   if ('kind' in devices) return devices;
-  const ports = portsFor(context, account, resources?.ports ?? []);
+  const ports = portsFor(context, account, resources?.ports ?? [], wanted.awaitedPorts);
   if ('kind' in ports) return ports;
 
   const books = tenantAccount(draft, tenant);
@@ -103,9 +105,14 @@ function portsFor(
   { checks }: Context,
   { claims }: NodeAccount,
   asked: readonly string[],
+  awaited: Readonly<Record<string, number>> | undefined,
 ): Picked<number> | Rejection {
   if (asked.length === 0) return nothingPicked;
-  const picked = pickPorts(asked, (port) => checks.has('bind.ports') && claims.ports[port] !== undefined);
+  const claimedNow = asked.filter((port) => ownValue(awaited, port.split(':')[0] ?? '') === undefined);
+  const picked = pickPorts(
+    claimedNow,
+    (port) => checks.has('bind.ports') && claims.ports[port] !== undefined,
+  );
   if ('ports' in picked) return { picked: picked.ports };
   return 'taken' in picked
     ? reject(

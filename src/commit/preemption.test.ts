@@ -80,6 +80,24 @@ describe('preemption: a hold that awaits what its victims free', () => {
     done(await cell.bind(await waiting('shop', 'c', { devices: { gpu: 1 } }), 'n1'));
   });
 
+  it('[S1] gives it the very port that a victim had, when that ends and not before', async () => {
+    const a = await place('shop', 'a', { cpu: '1', ports: ['web:8080', 'admin:9090'] });
+    const big = await waiting('shop', 'big', { cpu: '1', ports: ['http:8080', 'any'] }, high);
+    expect(answer(await preempt(big))).toMatch(/^PortTaken: port 8080/);
+    const hold = done(await preempt(big, a));
+    const claims = async () => (await cell.record<NodeAccount>('/a/node/n1')).claims.ports;
+    expect(await cell.hold('shop', hold)).toMatchObject({
+      charge: { ports: { any: 20_000 } },
+      awaits: [{ replica: 'a-0-1', ports: { http: 8080 } }],
+    });
+    expect(await claims()).toMatchObject({ 8080: a.metadata.uid, 20000: hold.uid });
+    done(await cell.report(a, 'Released'));
+    expect(await claims()).toEqual({ 8080: hold.uid, 20000: hold.uid });
+    done(await cell.bind(big, 'n1'));
+    expect(await claims()).toEqual({ 8080: big.metadata.uid, 20000: big.metadata.uid });
+    expect((await cell.status(big)).ports).toEqual({ http: 8080, any: 20_000 });
+  });
+
   it('[S2] on a node that offers less than is used, victims make up for that first, and use never falls early', async () => {
     const a = await place('shop', 'a', { cpu: '4' });
     const b = await place('shop', 'b', { cpu: '3' });

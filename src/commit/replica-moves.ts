@@ -4,6 +4,7 @@ import { transitionsMax } from '../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../model/kinds/reservation.js';
 import type { Charge } from '../model/parts/charge.js';
 import type { Actor, ReplicaRef } from '../model/ports.js';
+import { plus } from '../model/plus.js';
 import { type Epoch, type NodeAccount, nodeAccountKey, slotKey, type SlotRecord } from '../model/records.js';
 import { isTerminal, type Stage } from '../model/stages.js';
 import { chargedAmount, unpostCharge } from './accounts.js';
@@ -50,11 +51,23 @@ export interface Step {
   readonly evidence?: Readonly<Record<string, string>>;
 }
 
+type StepBy = Pick<Step, 'actor' | 'epoch' | 'evidence'>;
+
+// By the actor of a term, who takes many steps: all of them then share what is said of it.
+const stepsBy = new WeakMap<Actor, StepBy>();
+
 /** What an actor's lease adds to a step: its epoch, and which lease it is of. */
-export function stepBy(actor: Actor): Pick<Step, 'actor' | 'epoch' | 'evidence'> {
-  const who = `${actor.kind}:${actor.name}`;
-  if (actor.lease === undefined) return { actor: who };
-  return { actor: who, epoch: actor.lease.epoch, evidence: { lease: actor.lease.name } };
+export function stepBy(actor: Actor): StepBy {
+  let step = stepsBy.get(actor);
+  if (step === undefined) {
+    const who = `${actor.kind}:${actor.name}`;
+    step =
+      actor.lease === undefined
+        ? { actor: who }
+        : { actor: who, epoch: actor.lease.epoch, evidence: { lease: actor.lease.name } };
+    stepsBy.set(actor, step);
+  }
+  return step;
 }
 
 /** Where this operation moved it, if it is among the last moves: then it was committed before. */
@@ -72,8 +85,9 @@ export const withTransition = (
 ): ReplicaTransition[] => [
   ...before.slice(1 - transitionsMax),
   {
-    ...(from !== undefined && { from }),
+    // A field before the first spread: see plus().
     to: step.to,
+    ...(from !== undefined && { from }),
     actor: step.actor,
     reason: step.reason,
     revision: draft.version,
@@ -93,12 +107,8 @@ export function moveReplica(
   change: Partial<ReplicaStatus> = {},
 ): ReplicaStatus {
   const { status } = replica;
-  const next: ReplicaStatus = {
-    ...status,
-    ...change,
-    stage: step.to,
-    transitions: withTransition(context, draft, status.stage, status.transitions ?? [], step),
-  };
+  const transitions = withTransition(context, draft, status.stage, status.transitions ?? [], step);
+  const next: ReplicaStatus = plus(plus(status, change), { stage: step.to, transitions });
   putStatus(draft, 'Replica', replica.tenant, replica.name, next);
   if (isTerminal(step.to)) endReplica(context, draft, { ...replica, status: next });
   return next;
@@ -136,12 +146,15 @@ function giveToHold(draft: Draft, awaitedBy: string, victim: string, freed: Char
   for (const [name, count] of Object.entries(awaited.amounts.devices ?? {}))
     devices[name] = (ownValue(freed.devices, name) ?? []).slice(0, count);
   const claimed = Object.values(devices).flat();
+  const ports = awaited.ports ?? {};
+  const ownedBy = (ids: readonly (string | number)[]): Record<string, string> =>
+    Object.fromEntries(ids.map((id) => [id, owner]));
   draft.put(nodeAccountKey(freed.node), {
     ...node,
     used: addAmounts(node.used, amount),
     claims: {
-      ...node.claims,
-      devices: { ...node.claims.devices, ...Object.fromEntries(claimed.map((id) => [id, owner])) },
+      devices: { ...node.claims.devices, ...ownedBy(claimed) },
+      ports: { ...node.claims.ports, ...ownedBy(Object.values(ports)) },
     },
   } satisfies NodeAccount);
   const awaits = (status.awaits ?? []).filter(({ uid }) => uid !== victim);
@@ -149,7 +162,7 @@ function giveToHold(draft: Draft, awaitedBy: string, victim: string, freed: Char
     ...status,
     awaits,
     now: amountsOf(addAmounts(amountOf(status.now ?? {}), amount)),
-    charge: claimed.length === 0 ? status.charge : withDevices(status.charge, devices),
+    charge: withPorts(claimed.length === 0 ? status.charge : withDevices(status.charge, devices), ports),
   } satisfies ReservationStatus);
 }
 
@@ -162,6 +175,9 @@ const withDevices = (charge: Charge, more: Readonly<Record<string, readonly stri
     ]),
   ),
 });
+
+const withPorts = (charge: Charge, more: Readonly<Record<string, number>>): Charge =>
+  Object.keys(more).length === 0 ? charge : { ...charge, ports: { ...charge.ports, ...more } };
 
 /** What the node carries of a hold: all of it, unless victims still do. */
 export function carriedByNode(status: ReservationStatus): Amount {

@@ -39,6 +39,12 @@ export function plusMs<T extends Instant>(instant: T, ms: number): T {
 
 /** Milliseconds since 1970, for printing and for the wire. */
 export const wallMs = (instant: WallInstant): number => asNumber(instant);
-export const wallTimestamp = (instant: WallInstant): string => new Date(asNumber(instant)).toISOString();
+export function wallTimestamp(instant: WallInstant): string {
+  const ms = asNumber(instant);
+  if (ms !== lastShown.ms) lastShown = { ms, text: new Date(ms).toISOString() };
+  return lastShown.text;
+}
+// A write asks several times within a millisecond, and making the text costs more than most of what else it does.
+let lastShown = { ms: Number.NaN, text: '' };
 /** Milliseconds since boot, for handing a deadline to another process of the same machine. */
 export const bootMs = (instant: BootInstant): number => asNumber(instant);

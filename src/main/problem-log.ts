@@ -2,7 +2,7 @@ import type { Env } from '../env/env.js';
 import { msBetween, type MonotonicInstant } from '../env/instant.js';
 import { isBerthError } from '../model/errors.js';
 import type { Problem } from '../reconcile/runtime/requeue.js';
-import { TokenBucket } from '../reconcile/runtime/token-bucket.js';
+import { TokenBucket } from '../env/token-bucket.js';
 
 const rate = { perSecond: 1, burst: 20 };
 const messageLengthMax = 500;

@@ -42,6 +42,7 @@ export async function startServerIn(dir: string): Promise<TestServer> {
     version: '0.0.0',
     historyMs: 300_000,
     eventsTtlMs: 3_600_000,
+    scheduling: { shards: 1, plugins: [] },
     env: realEnv(),
     onProblem: (line) => problems.push(line),
     onDefect: (error) => defects.push(error),

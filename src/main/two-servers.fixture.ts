@@ -12,14 +12,20 @@ export interface TwoServers {
   close(): Promise<void>;
 }
 
-/** Two server processes on one etcd, each with a client of its own. */
-export async function startTwoServers(etcd: EtcdCluster, name: string): Promise<TwoServers> {
+/** Two server processes on one etcd, each with a client of its own. Their directories can be prepared. */
+export async function startTwoServers(
+  etcd: EtcdCluster,
+  name: string,
+  prepare: (path: string) => Promise<void> = () => Promise.resolve(),
+  flags: Readonly<Record<'a' | 'b', readonly string[]>> = { a: [], b: [] },
+): Promise<TwoServers> {
   const scratch = scratchDirectory(name);
+  await prepare(scratch.path);
   const servers = await Promise.all(
-    ['a', 'b'].map((dir) =>
+    (['a', 'b'] as const).map((dir) =>
       startBerth([
         ...['server', '--store', `etcd:${etcd.urls.join(',')}`, '--dir', join(scratch.path, dir)],
-        ...['--listen', '127.0.0.1:0'],
+        ...['--listen', '127.0.0.1:0', ...flags[dir]],
       ]),
     ),
   );

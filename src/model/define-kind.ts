@@ -36,6 +36,7 @@ type Shape<S extends TSchema, T extends TSchema> = Pick<
     Pick<
       KindDefinition,
       | 'nameForm'
+      | 'keptBy'
       | 'shortNames'
       | 'categories'
       | 'selectableFields'
@@ -59,6 +60,7 @@ export function defineKind<S extends TSchema, T extends TSchema>(shape: Shape<S,
     group: 'berth.dev',
     version: 'v1',
     nameForm: 'subdomain',
+    keptBy: 'Store',
     shortNames: [],
     categories: [],
     selectableFields: [],

@@ -53,4 +53,15 @@ describe('a field selector', () => {
       }),
     );
   });
+
+  it('finds what one item of a list has', () => {
+    const decision = { spec: { choices: [{ node: 'a' }, { node: 'b' }] } };
+    const finds = (text: string): boolean =>
+      matchesFields(parseFieldSelector(text, ['spec.choices.node']), decision);
+    expect(['spec.choices.node=b', 'spec.choices.node=c', 'spec.choices.node!=b'].map(finds)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
 });

@@ -38,18 +38,21 @@ export function parseFieldSelector(text: string, allowed: readonly string[]): Fi
     });
 }
 
-/** A field that is not there counts as empty. */
+/** A field that is not there counts as empty; a list has every value that one of its items has. */
 export function matchesFields(selector: FieldSelector, object: unknown): boolean {
-  return selector.every(({ field, isEqual, value }) => (fieldText(object, field) === value) === isEqual);
+  return selector.every(({ field, isEqual, value }) => hasText(object, field.split('.'), value) === isEqual);
 }
 
-function fieldText(object: unknown, field: string): string {
-  let at: unknown = object;
-  for (const step of field.split('.')) {
-    at =
-      typeof at === 'object' && at !== null && Object.hasOwn(at, step)
-        ? (at as Readonly<Record<string, unknown>>)[step]
-        : undefined;
+function hasText(at: unknown, [step, ...rest]: readonly string[], value: string): boolean {
+  if (Array.isArray(at))
+    return at.some((item) => hasText(item, step === undefined ? [] : [step, ...rest], value));
+  if (step === undefined) {
+    const isPlain = typeof at === 'string' || typeof at === 'number' || typeof at === 'boolean';
+    return (isPlain ? String(at) : '') === value;
   }
-  return typeof at === 'string' || typeof at === 'number' || typeof at === 'boolean' ? String(at) : '';
+  const next =
+    typeof at === 'object' && at !== null && Object.hasOwn(at, step)
+      ? (at as Readonly<Record<string, unknown>>)[step]
+      : undefined;
+  return hasText(next, rest, value);
 }

@@ -1,4 +1,5 @@
 import type { Json } from './object.js';
+import { plus } from './plus.js';
 
 /** A JSON object: not null, not a list. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -12,15 +13,14 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function fillIn(value: unknown, defaults: Json): unknown {
   if (value === undefined || value === null) return defaults;
   if (!isObject(value) || !isObject(defaults)) return value;
-  let filled: Record<string, unknown> | undefined;
+  let added: Record<string, unknown> | undefined;
   for (const name of Object.keys(defaults)) {
     const own = Object.hasOwn(value, name) ? value[name] : undefined;
     const inner = fillIn(own, defaults[name] as Json);
     if (inner === own) continue;
-    filled ??= { ...value };
-    filled[name] = inner;
+    (added ??= {})[name] = inner;
   }
-  return filled ?? value;
+  return added === undefined ? value : plus(value, added);
 }
 
 /** What stands at a path of names in a value of any shape, or undefined. */

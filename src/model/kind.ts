@@ -45,6 +45,11 @@ export interface KindDefinition {
   readonly fields: Readonly<Record<string, TSchema>>;
   readonly requiredFields: readonly string[];
   readonly writers: { readonly spec: Writer; readonly status: Writer };
+  /**
+   * Store: in the store of the cell. Server: on the server that made it, for a while; it can be got and listed, and
+   * neither be watched nor written.
+   */
+  readonly keptBy: 'Store' | 'Server';
   /** Users write it: it carries managed fields and takes server-side apply. */
   readonly isApplied: boolean;
   /** Where `scale` finds its numbers, for kinds that can be scaled. */

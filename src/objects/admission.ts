@@ -1,4 +1,5 @@
 import { BerthError } from '../model/errors.js';
+import { fieldErrorText } from '../model/field-error-text.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject, FieldError } from '../model/object.js';
 import { pruneUnknown } from '../model/prune.js';
@@ -33,20 +34,27 @@ export class Admission {
     fieldValidation: FieldValidation,
   ): Admitted {
     const warnings: string[] = [];
-    let admitted = object;
-    if (fieldValidation !== 'Strict') {
+    let { result, errors } = this.#validated(kind, object, before);
+    // Fields that the kind does not know are errors, too: only where there are errors is it worth looking for such.
+    if (errors.length > 0 && fieldValidation !== 'Strict') {
       const { object: pruned, unknown } = pruneUnknown(kind, object);
-      admitted = pruned;
       if (fieldValidation === 'Warn') warnings.push(...unknown.map((path) => `unknown field "${path}"`));
+      ({ result, errors } = this.#validated(kind, pruned, before));
     }
-    // Defaults are for objects of the right shape. On others they could only guess, so those are refused as they are.
-    const defaulted = tryDefaults(kind, admitted);
-    const errors = this.validator.validate(kind, defaulted ?? admitted, before);
     if (errors.length > 0) throw invalid(kind, object, errors);
-    const result = defaulted ?? admitted;
     const added = this.checks.flatMap((check) => check(kind, result, before));
     if (added.length > 0) throw invalid(kind, object, added);
     return { object: result, warnings };
+  }
+
+  #validated(
+    kind: KindDefinition,
+    object: BerthObject,
+    before: BerthObject | undefined,
+  ): { readonly result: BerthObject; readonly errors: readonly FieldError[] } {
+    // Defaults are for objects of the right shape. On others they could only guess, so those are refused as they are.
+    const result = tryDefaults(kind, object) ?? object;
+    return { result, errors: this.validator.validate(kind, result, before) };
   }
 }
 
@@ -59,12 +67,11 @@ function tryDefaults(kind: KindDefinition, object: BerthObject): BerthObject | u
   }
 }
 
-export function invalid(
-  kind: KindDefinition,
-  object: BerthObject,
-  errors: readonly FieldError[],
-): BerthError {
-  const shown = errors.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+function invalid(kind: KindDefinition, object: BerthObject, errors: readonly FieldError[]): BerthError {
+  const shown = errors.map((error) => {
+    const text = fieldErrorText(error);
+    return error.path === '' ? text : `${error.path}: ${text}`;
+  });
   const name = object.metadata.name || object.metadata.generateName || '';
   const text = shown.length === 1 ? shown[0] : `[${shown.join(', ')}]`;
   return new BerthError('Invalid', `${kind.kind} ${JSON.stringify(name)} is invalid: ${text}`, {

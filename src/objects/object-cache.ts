@@ -45,6 +45,8 @@ interface KindIndex {
 
 // How many events a watcher may start behind the present. Older ones are Expired: list again.
 const eventsKeptMax = 20_000;
+// So many more may be there: to take one off the front of a long list costs as much as to take many.
+const eventsForgottenAtOnce = 1_000;
 const reconnectDelayMs = 200;
 
 /**
@@ -233,6 +235,7 @@ export class ObjectCache {
       try {
         for await (const sets of store.watch(everythingRange, { after: this.#revision, signal })) {
           for (const set of sets) this.#apply(set);
+          this.#wake();
         }
       } catch (error) {
         if (isBerthError(error, 'StoreClosed')) return;
@@ -250,6 +253,7 @@ export class ObjectCache {
         restart: () => entries.splice(0),
       });
       this.#publish({ revision, changes: this.#replaceAll(entries, revision) });
+      this.#wake();
       return true;
     } catch {
       return false;
@@ -334,13 +338,22 @@ export class ObjectCache {
     if (set.changes.length > 0) {
       this.#kept.push(set);
       this.#keptEvents += set.changes.length;
-      while (this.#keptEvents > eventsKeptMax) {
-        const dropped = this.#kept.shift();
-        this.#keptEvents -= dropped?.changes.length ?? 0;
-        this.#forgotten = dropped?.revision ?? this.#forgotten;
-      }
+      if (this.#keptEvents > eventsKeptMax + eventsForgottenAtOnce) this.#forget();
       for (const watcher of this.#watchers) watcher.push([set]);
     }
+  }
+
+  #forget(): void {
+    let count = 0;
+    for (; this.#keptEvents > eventsKeptMax; count++) {
+      const { changes, revision } = this.#kept[count] as ChangeSet<ObjectEvent>;
+      this.#keptEvents -= changes.length;
+      this.#forgotten = revision;
+    }
+    this.#kept.splice(0, count);
+  }
+
+  #wake(): void {
     for (const waiting of this.#waiting) {
       if (waiting.revision > this.#revision) continue;
       this.#waiting.delete(waiting);

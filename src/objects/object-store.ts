@@ -43,6 +43,8 @@ type Tracking = 'fromChange' | 'given';
 export interface Written {
   readonly object: BerthObject;
   readonly warnings: readonly string[];
+  /** The object as JSON, where it was there anyway. */
+  readonly json?: string;
 }
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
@@ -120,7 +122,7 @@ export class ObjectStore {
         const tenantGuards = this.#transactions.tenantGuards(kind, namespace);
         if (options.dryRun) return { object, warnings };
         const created = await this.#transactions.insert(kind, key, object, tenantGuards);
-        if (created !== undefined) return { object: created, warnings };
+        if (created !== undefined) return { ...created, warnings };
       }
       // A generated name that is taken is our bad luck, not the client's mistake.
       if (!isGenerated || attempt >= attemptsMax) throw alreadyExists(kind, name);

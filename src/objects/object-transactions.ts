@@ -2,8 +2,9 @@ import type { Env } from '../env/env.js';
 import { BerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
+import { plus } from '../model/plus.js';
 import { asRevision, type Guard, type Revision, type Store, type Write } from '../store/contract.js';
-import { takeApart } from './assemble.js';
+import { shownJson, takeApart } from './assemble.js';
 import type { Codec } from './codec.js';
 import type { Freshness } from './freshness.js';
 import { type ObjectKey, storeKey } from './keys.js';
@@ -65,11 +66,13 @@ export class ObjectTransactions {
     key: ObjectKey,
     object: BerthObject,
     tenantGuards: readonly Guard[],
-  ): Promise<BerthObject | undefined> {
+  ): Promise<{ readonly object: BerthObject; readonly json: string } | undefined> {
     let guards = tenantGuards;
     const objectKey = storeKey('o', key);
     const own = [objectKey, storeKey('s', key)];
-    const value = this.parts.codec.encode(takeApart(object).stored);
+    const { stored } = takeApart(object);
+    const storedJson = JSON.stringify(stored);
+    const value = this.parts.codec.encode(stored, storedJson);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const outcome = await this.parts.store.transact({
         guards: [...own.map((absent): Guard => ({ kind: 'absent', key: absent })), ...guards],
@@ -77,7 +80,10 @@ export class ObjectTransactions {
       });
       switch (outcome.kind) {
         case 'Committed':
-          return this.#written(object, outcome.revision);
+          return {
+            object: await this.#written(object, outcome.revision),
+            json: shownJson(storedJson, this.#versionAt(outcome.revision)),
+          };
         case 'UnknownOutcome':
           throw unknownOutcome(kind, key.name, outcome.cause);
         case 'GuardFailed':
@@ -158,9 +164,10 @@ export class ObjectTransactions {
   /** Answers with the object as written, once the cache shows it: whoever reads next sees it. */
   async #written(object: BerthObject, revision: Revision): Promise<BerthObject> {
     await this.parts.cache.notOlderThan(revision);
-    return {
-      ...object,
-      metadata: { ...object.metadata, resourceVersion: String(this.parts.base + revision) },
-    };
+    return { ...object, metadata: plus(object.metadata, { resourceVersion: this.#versionAt(revision) }) };
+  }
+
+  #versionAt(revision: Revision): string {
+    return String(this.parts.base + revision);
   }
 }

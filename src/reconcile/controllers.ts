@@ -1,17 +1,20 @@
 import type { Env } from '../env/env.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
+import { ObjectIndex } from '../model/object-index.js';
 import type { BerthObject } from '../model/object.js';
 import type { Actor, Authority, LeadingTerm, Objects } from '../model/ports.js';
+import type { FreshnessObserver } from '../observe/freshness-observer.js';
 import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
 import { OrphanReconciler } from './collect/orphan-reconciler.js';
 import { RevisionReconciler } from './collect/revision-reconciler.js';
+import { Detector } from './detect/detector.js';
 import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
 import { type Acting, keyOfObject } from './runtime/acting.js';
 import { Controller, type ControllerCounters, type ControllerParts } from './runtime/controller.js';
 import { Leadership } from './runtime/leadership.js';
-import { ObjectIndex } from './runtime/object-index.js';
 import type { Reconciler, ReportProblem } from './runtime/requeue.js';
+import { SlotIndex } from './workload/slot-index.js';
 import { workloadKeyOf, workloadKeysOf } from './workload/workload-keys.js';
 import { WorkloadReconciler } from './workload/workload-reconciler.js';
 
@@ -22,6 +25,8 @@ export interface ControllersParts {
   readonly authority: Authority;
   readonly env: Env;
   readonly report: ReportProblem;
+  /** How fresh nodes are. Without one nobody judges that here: the simulator lets another. */
+  readonly freshness?: FreshnessObserver;
   /** Names this process and no other. */
   readonly holder: string;
   readonly address?: string;
@@ -31,7 +36,7 @@ export interface ControllersParts {
   readonly isAlone?: boolean;
 }
 
-type LeadingActor = 'workload-controller' | 'grant-controller' | 'collector';
+type LeadingActor = 'workload-controller' | 'grant-controller' | 'collector' | 'detector';
 
 /**
  * All controllers of a server. Each kind of actor has a lease of its own, so that servers share the work between
@@ -73,11 +78,10 @@ export class Controllers {
     await Promise.all([
       this.#lead('workload-controller', signal, (acting, term) => {
         const [replicas, revisions] = this.#indexes(term);
+        const slots = new SlotIndex(this.parts.objects);
+        slots.start(term.signal);
         return [
-          this.#controllers.workload.run(
-            new WorkloadReconciler({ acting, replicas, revisions }),
-            term.signal,
-          ),
+          this.#controllers.workload.run(new WorkloadReconciler({ acting, slots, revisions }), term.signal),
           this.#controllers.orphans.run(new OrphanReconciler({ acting, replicas }), term.signal),
         ];
       }),
@@ -92,7 +96,15 @@ export class Controllers {
           this.#controllers.revisions.run(reconciler, term.signal),
         ];
       }),
+      this.#detect(signal),
     ]);
+  }
+
+  async #detect(signal: AbortSignal): Promise<void> {
+    const { freshness } = this.parts;
+    if (freshness === undefined) return;
+    const detector = new Detector(freshness);
+    await this.#lead('detector', signal, (acting, term) => [detector.run(acting, term.signal)]);
   }
 
   #controller(name: string, keys: Pick<ControllerParts, 'keysOf' | 'listKeys'>): Controller {

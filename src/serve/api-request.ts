@@ -19,6 +19,8 @@ export type ApiResponse =
       readonly kind: 'value';
       readonly status: number;
       readonly value: unknown;
+      /** The value as JSON, where it was there anyway. */
+      readonly json?: string;
       readonly encoding: 'json' | 'yaml';
       readonly warnings: readonly string[];
       /** Where plain application/json does not say enough. */

@@ -1,4 +1,5 @@
 import { BerthError } from '../model/errors.js';
+import type { Explain } from '../model/explanation.js';
 import type { KindDefinition } from '../model/kind.js';
 import { nearest } from '../model/nearest.js';
 import { isRecordView } from '../model/record-views.js';
@@ -14,6 +15,8 @@ import {
   resourceList,
   verbsOf,
 } from './discovery.js';
+import { type DecisionParts, DecisionResource } from './decision-resource.js';
+import { explainOver, isExplained, whySubresource } from './explain-resource.js';
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
@@ -44,6 +47,7 @@ export class Api {
   readonly #resources: ReadonlyMap<KindDefinition, Resources>;
   readonly #tokens: TokenResource;
   readonly #authority: AuthorityResource;
+  readonly #decisions: DecisionResource;
 
   constructor(
     private readonly parts: ResourceParts & {
@@ -55,6 +59,8 @@ export class Api {
       readonly openapi: ReadonlyMap<string, unknown>;
       readonly tokens: Tokens;
       readonly authority: AuthorityParts;
+      readonly decisions: DecisionParts;
+      readonly explain: Explain;
       readonly freshness: Freshness;
       readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
     },
@@ -62,6 +68,7 @@ export class Api {
     this.#resources = new Map(parts.kinds.map((kind) => [kind, new Resources(parts, kind)]));
     this.#tokens = new TokenResource(parts.tokens);
     this.#authority = new AuthorityResource(parts.authority);
+    this.#decisions = new DecisionResource(parts.decisions, parts);
   }
 
   /** What a request is about; undefined if it is not about objects. */
@@ -91,7 +98,12 @@ export class Api {
       ...(path.subresource === undefined ? {} : { subresource: path.subresource }),
     });
     if (!access.allowed) throw this.#forbidden(request, access.reason, kind, path);
+    if (kind.keptBy === 'Server')
+      return verb === 'get'
+        ? this.#decisions.get(kind, request, path)
+        : this.#decisions.list(kind, request, path);
     if (needsFreshness(verb, request.query)) await this.parts.freshness.catchUp();
+    if (path.subresource === whySubresource) return explainOver(this.parts.explain, kind, request, path);
     const resources = this.#resources.get(kind);
     if (resources === undefined) throw new Error(`no resources for ${kind.kind}`);
     switch (verb) {
@@ -299,6 +311,13 @@ function verbOf(
       `${method} is not possible on ${plural}: they show what the authority has recorded and are not written as objects`,
     );
   }
+  if (kind.keptBy === 'Server' && !isServed) {
+    const what = verb === 'watch' ? 'a watch' : method;
+    throw new BerthError(
+      'MethodNotAllowed',
+      `${what} is not possible on ${plural}: servers keep them for a while, to be got and listed, and nobody else writes them`,
+    );
+  }
   if (verb === undefined || !isServed) {
     throw new BerthError(
       'MethodNotAllowed',
@@ -308,7 +327,10 @@ function verbOf(
   const isKnown =
     subresource === undefined ||
     (subresource === 'status' && kind.fields['status'] !== undefined) ||
-    (subresource === 'scale' && kind.scale !== undefined);
+    (subresource === 'scale' && kind.scale !== undefined) ||
+    (subresource === whySubresource && isExplained(kind));
   if (!isKnown) throw new BerthError('NotFound', `${plural} have no subresource ${subresource}`);
+  if (subresource === whySubresource && verb !== 'get')
+    throw new BerthError('MethodNotAllowed', `${method} is not possible on ${plural}/why: it can be read`);
   return verb;
 }

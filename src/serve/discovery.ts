@@ -7,9 +7,11 @@ const writeVerbs = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 
 const allVerbs = [...readVerbs, ...writeVerbs].toSorted();
 
-/** Nobody writes a view; everything else can be written by somebody. */
-export const verbsOf = (kind: KindDefinition): readonly string[] =>
-  kind.writers.spec === 'nobody' ? readVerbs : allVerbs;
+/** Nobody writes a view; everything else that is in the store can be written by somebody. */
+export function verbsOf(kind: KindDefinition): readonly string[] {
+  if (kind.keptBy === 'Server') return ['get', 'list'];
+  return kind.writers.spec === 'nobody' ? readVerbs : allVerbs;
+}
 
 interface Subresource {
   readonly name: string;

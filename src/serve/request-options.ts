@@ -66,17 +66,20 @@ export function fieldManagerOf(query: URLSearchParams, userAgent: string | undef
   return asked;
 }
 
+/** The fields that objects of a kind can be selected by. */
+export const selectableBy = (kind: KindDefinition): readonly string[] => [
+  'metadata.name',
+  ...(kind.scope === 'Tenant' ? ['metadata.namespace'] : []),
+  ...kind.selectableFields,
+];
+
 /** The condition that the selectors of a query make, or undefined if there is none. */
 export function selectionOf(
   kind: KindDefinition,
   query: URLSearchParams,
 ): ((object: BerthObject) => boolean) | undefined {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
-  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', [
-    'metadata.name',
-    ...(kind.scope === 'Tenant' ? ['metadata.namespace'] : []),
-    ...kind.selectableFields,
-  ]);
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', selectableBy(kind));
   if (labels.length === 0 && fields.length === 0) return undefined;
   return (object) => matchesLabels(labels, object.metadata.labels) && matchesFields(fields, object);
 }

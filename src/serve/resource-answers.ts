@@ -18,7 +18,10 @@ export class ResourceAnswers {
     private readonly view: (object: BerthObject) => BerthObject,
   ) {}
 
-  written(status: number, { object, warnings }: Written, wanted: Wanted, request: ApiRequest): ApiResponse {
+  written(status: number, written: Written, wanted: Wanted, request: ApiRequest): ApiResponse {
+    const { object, warnings, json } = written;
+    if (json !== undefined && wanted.as === 'Object' && wanted.encoding === 'json')
+      return { kind: 'value', status, value: object, json, encoding: 'json', warnings };
     const answer = this.one(status, object, wanted, request);
     return answer.kind === 'value' ? { ...answer, warnings } : answer;
   }

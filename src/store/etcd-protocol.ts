@@ -194,5 +194,11 @@ function method<Q, R>(service: string, name: string): MethodDefinition<Q, R> {
 
 export const rangeMethod = method<RangeRequest, RangeResponse>('etcdserverpb.KV', 'Range');
 export const txnMethod = method<TxnRequest, TxnResponse>('etcdserverpb.KV', 'Txn');
+/** The same for a request that is encoded already. */
+export const encodedTxnMethod: MethodDefinition<Buffer, TxnResponse> = {
+  ...txnMethod,
+  requestSerialize: (request) => request,
+  requestDeserialize: (request) => request,
+};
 export const compactMethod = method<CompactionRequest, CompactionResponse>('etcdserverpb.KV', 'Compact');
 export const watchMethod = method<WatchRequest, WatchResponse>('etcdserverpb.Watch', 'Watch');

@@ -7,7 +7,6 @@ import {
   asRevision,
   type Entry,
   framingBytesPerKey,
-  type Guard,
   type KeyRange,
   type ReadOptions,
   type ReadResult,
@@ -17,7 +16,6 @@ import {
   type TransactOutcome,
   type Watch,
   type WatchOptions,
-  type Write,
 } from './contract.js';
 import {
   backoffMs,
@@ -29,16 +27,15 @@ import {
 } from './etcd-endpoints.js';
 import {
   compactMethod,
-  type EtcdCompare,
+  encodedTxnMethod,
   type EtcdKeyValue,
   rangeMethod,
-  type RequestOp,
-  type TxnRequest,
-  txnMethod,
   type TxnResponse,
 } from './etcd-protocol.js';
+import { EtcdEchoes } from './etcd-echoes.js';
+import { encodeTransaction } from './etcd-transaction.js';
 import { EtcdWatch } from './etcd-watch.js';
-import { failedGuards } from './guards.js';
+import { failedGuards, stateOf } from './guards.js';
 import { expired, futureRevision, storeClosed } from './history-errors.js';
 import { readLimit } from './read-limit.js';
 
@@ -79,6 +76,7 @@ export class EtcdStore implements Store {
   readonly #timeoutMs: number;
   readonly #watches = new Set<EtcdWatch>();
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #echoes = new EtcdEchoes();
   #closing: Promise<void> | undefined;
 
   constructor(options: EtcdOptions) {
@@ -134,7 +132,7 @@ export class EtcdStore implements Store {
         env: this.#env,
         from: this.#bytes(range.from),
         to: this.#bytes(range.to),
-        entryOf: this.#entry,
+        entryOf: (keyValue) => this.#echoes.own(this.#entry(keyValue)),
       },
       options,
       () => this.#watches.delete(watch),
@@ -169,18 +167,15 @@ export class EtcdStore implements Store {
   }
 
   async #send(transaction: Transaction): Promise<TransactOutcome> {
-    const request: TxnRequest = {
-      compare: transaction.guards.map((guard) => this.#compare(guard)),
-      success: transaction.writes.map((write) => this.#operation(write)),
-      // Read what stands there in the same transaction, so that the caller knows why it failed.
-      failure: transaction.guards.map((guard) => ({ request_range: { key: this.#bytes(guard.key) } })),
-    };
+    const request = encodeTransaction(transaction, this.#prefix);
+    for (const write of transaction.writes)
+      if (write.kind === 'put') this.#echoes.expect(write.key, write.value);
     const member = await this.#endpoints.connected(this.#timeoutMs);
     try {
       // From here on the transaction may be applied whatever we hear: it is sent once and never again.
       return this.#outcome(
         transaction,
-        await this.#endpoints.call(member, txnMethod, request, this.#timeoutMs),
+        await this.#endpoints.call(member, encodedTxnMethod, request, this.#timeoutMs),
       );
     } catch (error) {
       const refusal = isServiceError(error) ? refusals.get(error.details) : undefined;
@@ -239,27 +234,11 @@ export class EtcdStore implements Store {
     return {
       kind: 'GuardFailed',
       revision,
-      failed: failedGuards(transaction.guards, (key) => current.get(key)),
+      failed: failedGuards(
+        transaction.guards,
+        stateOf((key) => current.get(key)),
+      ),
     };
-  }
-
-  #compare(guard: Guard): EtcdCompare {
-    const key = this.#bytes(guard.key);
-    switch (guard.kind) {
-      case 'absent':
-        return { result: 'EQUAL', target: 'CREATE', key, create_revision: 0 };
-      case 'unchanged':
-        return { result: 'EQUAL', target: 'MOD', key, mod_revision: guard.modRevision };
-      case 'value':
-        return { result: 'EQUAL', target: 'VALUE', key, value: guard.value };
-    }
-  }
-
-  #operation(write: Write): RequestOp {
-    const key = this.#bytes(write.key);
-    return write.kind === 'put'
-      ? { request_put: { key, value: write.value } }
-      : { request_delete_range: { key } };
   }
 
   readonly #entry = ({ key, value, create_revision, mod_revision }: EtcdKeyValue): Entry => ({

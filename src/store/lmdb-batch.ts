@@ -15,6 +15,8 @@ import {
   writeVersionHeader,
 } from './lmdb-layout.js';
 
+import type { Stamp } from './lmdb-stamps.js';
+
 /** A caller that waits for its transaction's batch to be on disk. */
 export interface Answer {
   readonly outcome: TransactOutcome;
@@ -47,19 +49,22 @@ export class LmdbBatch {
   }
 
   /**
-   * Adds one transaction. `before` finds the version of a key that this one replaces, tombstones included,
-   * and must see what this batch wrote so far. Returns false, adding nothing, if nothing would change.
+   * Adds one transaction. `before` finds what of a key this one replaces, tombstones included, and must see what
+   * this batch wrote so far. Returns false, adding nothing, if nothing would change.
    */
   add(
     writes: readonly Write[],
     revision: Revision,
     compacted: Revision,
-    before: (key: string) => Version | undefined,
+    before: {
+      readonly stamp: (key: string) => Stamp | undefined;
+      readonly version: (key: string) => Version | undefined;
+    },
   ): boolean {
     const changes: LoggedChange[] = [];
     let logBytes = 0;
     for (const write of writes) {
-      const replaced = before(write.key);
+      const replaced = before.stamp(write.key);
       const isDeleted = write.kind === 'delete';
       if (isDeleted && (replaced === undefined || replaced.isDeleted)) continue;
       const version: Version = {
@@ -71,7 +76,8 @@ export class LmdbBatch {
       };
       // The log no longer holds a version this old, so it must go where reads at a past revision find it.
       if (replaced !== undefined && !replaced.isDeleted && replaced.modRevision <= compacted) {
-        this.#put(baseKey(write.key), encodeVersion(replaced));
+        const whole = before.version(write.key);
+        if (whole !== undefined) this.#put(baseKey(write.key), encodeVersion(whole));
       }
       this.#putCurrent(write.key, version);
       this.overlay.set(write.key, version);

@@ -33,14 +33,8 @@ export interface PartRead {
 // How many records a read looks at before it lets others run: a few milliseconds.
 const stepsPerPart = 5_000;
 
-// A batch guards fewer keys than this, as a rule; at the bound all are looked up anew.
-const foundMax = 10_000;
-
 /** Reads of the lmdb store, on the main thread: the files are mapped into memory, so a read is a look-up. */
 export class LmdbReader {
-  // What `current` found since the last refresh. Transactions of one batch guard the same few keys again and again.
-  readonly #found = new Map<string, Version | undefined>();
-
   private constructor(private readonly database: LmdbHandle) {}
 
   static open(dir: string, sync: LmdbSync): LmdbReader {
@@ -60,7 +54,6 @@ export class LmdbReader {
   /** Makes what the writer thread has committed since visible here. */
   refresh(): void {
     this.database.resetReadTxn();
-    this.#found.clear();
   }
 
   /** Undefined in a store that is being created. */
@@ -71,12 +64,7 @@ export class LmdbReader {
 
   /** The newest version of a key that the files show, tombstones included. */
   current(key: string): Version | undefined {
-    const found = this.#found.get(key);
-    if (found !== undefined || this.#found.has(key)) return found;
-    if (this.#found.size >= foundMax) this.#found.clear();
-    const version = this.#version(currentKey(key));
-    this.#found.set(key, version);
-    return version;
+    return this.#version(currentKey(key));
   }
 
   /** Reads a range as it was at `revision`, or a part of it: see `stepsPerPart`. */

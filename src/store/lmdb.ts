@@ -14,12 +14,13 @@ import {
   type Watch,
   type WatchOptions,
 } from './contract.js';
-import { failedGuards } from './guards.js';
+import { failedGuards, type NewestState } from './guards.js';
 import { futureRevision, storeClosed } from './history-errors.js';
 import { type Answer, LmdbBatch } from './lmdb-batch.js';
 import type { LmdbSync } from './lmdb-environment.js';
 import { LmdbFiles } from './lmdb-files.js';
 import { liveEntry, type Version } from './lmdb-layout.js';
+import { LmdbStamps, type Stamp } from './lmdb-stamps.js';
 import { readLimit } from './read-limit.js';
 import { type Arrival, TransactionQueue } from './transaction-queue.js';
 import { WatchHub } from './watch-hub.js';
@@ -69,6 +70,7 @@ export class LmdbStore implements Store {
   #unresolved: { readonly batch: LmdbBatch; readonly lastRevision: Revision } | undefined;
   #idleWaiters: (() => void)[] = [];
   readonly #hub: WatchHub;
+  readonly #stamps: LmdbStamps;
 
   static async open({ dir, env, sync = 'flush', onBatch }: LmdbOptions): Promise<LmdbStore> {
     return new LmdbStore(await LmdbFiles.open(dir, sync, env), env, onBatch);
@@ -82,6 +84,7 @@ export class LmdbStore implements Store {
     const { revision, compacted } = files.meta();
     this.#durable = this.#newest = revision;
     this.#compacted = compacted;
+    this.#stamps = new LmdbStamps((key) => files.current(key));
     this.#hub = new WatchHub(
       {
         visibleRevision: () => this.#durable,
@@ -194,14 +197,17 @@ export class LmdbStore implements Store {
   }
 
   #judge({ transaction, resolve, reject }: Arrival): void {
-    const failed = failedGuards(transaction.guards, this.#newestEntry);
+    const failed = failedGuards(transaction.guards, this.#newestState);
     if (failed.length > 0) {
       const outcome: TransactOutcome = { kind: 'GuardFailed', revision: this.#newest, failed };
       this.#answerWhenDurable({ outcome, wrote: false, resolve, reject });
       return;
     }
     const revision = asRevision(this.#newest + 1);
-    const wrote = this.#forming.add(transaction.writes, revision, this.#compacted, this.#newestVersion);
+    const wrote = this.#forming.add(transaction.writes, revision, this.#compacted, {
+      stamp: this.#newestStamp,
+      version: this.#newestVersion,
+    });
     if (wrote) this.#newest = revision;
     const answer: Answer = { outcome: { kind: 'Committed', revision: this.#newest }, wrote, resolve, reject };
     if (wrote) this.#forming.answers.push(answer);
@@ -218,7 +224,16 @@ export class LmdbStore implements Store {
   readonly #newestVersion = (key: string): Version | undefined =>
     this.#forming.overlay.get(key) ?? this.#inFlight?.overlay.get(key) ?? this.files.current(key);
 
-  readonly #newestEntry = (key: string): Entry | undefined => liveEntry(key, this.#newestVersion(key));
+  readonly #newestStamp = (key: string): Stamp | undefined =>
+    this.#forming.overlay.get(key) ?? this.#inFlight?.overlay.get(key) ?? this.#stamps.of(key);
+
+  readonly #newestState: NewestState = {
+    entry: (key) => liveEntry(key, this.#newestVersion(key)),
+    modRevision: (key) => {
+      const stamp = this.#newestStamp(key);
+      return stamp === undefined || stamp.isDeleted ? undefined : stamp.modRevision;
+    },
+  };
 
   // ---- flushing ----------------------------------------------------------------------------------------
 
@@ -237,6 +252,7 @@ export class LmdbStore implements Store {
       // On disk: from here on it can be read, watched and acknowledged.
       this.#durable = lastRevision;
       this.files.refresh();
+      this.#stamps.flushed(batch);
       this.#hub.publish(batch.sets);
       for (const answer of batch.answers) answer.resolve(answer.outcome);
       this.onBatch?.(batch.transactions);
@@ -269,11 +285,13 @@ export class LmdbStore implements Store {
   /** Refuses writes until the files take them again; then finds out what became of the batch that was in flight. */
   #becomeUnhealthy(since: Error): void {
     for (const waiting of this.#dropUnsent()) waiting.reject(unavailable(since));
+    this.#stamps.forget();
     if (this.#unhealthy !== undefined) return;
     const over = this.files.recover().then(({ revision, compacted }) => {
       const unresolved = this.#unresolved;
       this.#compacted = compacted;
       this.#newest = this.#durable = revision;
+      this.#stamps.forget();
       this.#unhealthy = this.#unresolved = undefined;
       if (unresolved?.lastRevision === revision) this.#hub.publish(unresolved.batch.sets);
     });

@@ -15,7 +15,7 @@ import {
   type Watch,
   type WatchOptions,
 } from './contract.js';
-import { failedGuards } from './guards.js';
+import { failedGuards, stateOf } from './guards.js';
 import { expired, futureRevision, storeClosed } from './history-errors.js';
 import { readLimit } from './read-limit.js';
 import { historySetsPerTurn, WatchHub } from './watch-hub.js';
@@ -70,7 +70,10 @@ export class MemoryStore implements Store {
   async transact(transaction: Transaction): Promise<TransactOutcome> {
     this.#refuseIfClosed();
     checkTransaction(transaction);
-    const failed = failedGuards(transaction.guards, (key) => this.#current(key));
+    const failed = failedGuards(
+      transaction.guards,
+      stateOf((key) => this.#current(key)),
+    );
     if (failed.length > 0) return { kind: 'GuardFailed', revision: this.#revision, failed };
 
     const revision = asRevision(this.#revision + 1);

@@ -1,6 +1,8 @@
+import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
 import type { Proposal } from '../../model/ports.js';
+import { plus } from '../../model/plus.js';
 import { objectKey } from '../../model/records.js';
 import { moveClaims, postCharge } from '../accounts.js';
 import { checkEdge } from '../act.js';
@@ -38,47 +40,52 @@ export const bind =
 
     const key = objectKey('Replica', replica.tenant, replica.name);
     const fence = String(draft.createdVersionOf(key));
-    const { conditions = [] } = replica.status;
+    const { operation, node, snapshotRevision, policyRevision, decision } = proposal;
     const by = stepBy(proposal.actor);
     moveReplica(
       context,
       draft,
       replica.status.hold === undefined ? replica : withoutHold(replica),
       {
-        ...by,
         to: 'Bound',
+        ...by,
         reason: 'Placed',
-        operation: proposal.operation,
-        evidence: { ...by.evidence, snapshot: proposal.snapshotRevision, node: proposal.node },
+        operation,
+        evidence: { node, snapshot: snapshotRevision, ...by.evidence },
       },
       {
         charge,
         ...(charge.ports !== undefined && { ports: charge.ports }),
         binding: {
-          node: proposal.node,
+          node,
           nodeEpoch: proposal.nodeEpoch,
           fence,
           receipt: {
-            snapshotRevision: proposal.snapshotRevision,
-            policyRevision: proposal.policyRevision,
-            operation: proposal.operation,
-            ...(proposal.decision !== undefined && { decision: proposal.decision }),
+            snapshotRevision,
+            policyRevision,
+            operation,
+            ...(decision !== undefined && { decision }),
           },
         },
-        conditions: [
-          ...conditions.filter(({ type }) => type !== 'Bound' && type !== 'SchedulingRetrying'),
-          {
-            type: 'Bound',
-            status: 'True',
-            reason: 'Placed',
-            message: `on ${proposal.node}`,
-            lastTransitionTime: context.at,
-          },
-        ],
+        conditions: withBound(replica.status.conditions, node, context.at),
       },
     );
     return commit({ fence });
   };
+
+type Conditions = NonNullable<ReplicaStatus['conditions']>;
+
+function withBound(before: Conditions | undefined, node: string, at: string): Conditions {
+  const bound = {
+    type: 'Bound',
+    status: 'True',
+    reason: 'Placed',
+    message: `on ${node}`,
+    lastTransitionTime: at,
+  } as const;
+  if (before === undefined || before.length === 0) return [bound];
+  return [...before.filter(({ type }) => type !== 'Bound' && type !== 'SchedulingRetrying'), bound];
+}
 
 function withoutHold(replica: LiveReplica): LiveReplica {
   const { hold: _, ...status } = replica.status;
@@ -104,7 +111,7 @@ function chargeNow(
     );
   const apart = checkNeighbours(context, draft, candidate);
   if (apart !== undefined) return apart;
-  const charge = newCharge(context, draft, { ...candidate, devices: proposal.devices });
+  const charge = newCharge(context, draft, plus(candidate, { devices: proposal.devices }));
   if ('kind' in charge) return charge;
   postCharge(context, draft, replica.stored.metadata.uid, charge);
   return charge;

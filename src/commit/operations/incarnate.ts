@@ -1,4 +1,6 @@
 import type { Replica } from '../../model/kinds/replica.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import { plus } from '../../model/plus.js';
 import type { Incarnate } from '../../model/ports.js';
 import { objectKey, replicaName, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
@@ -11,6 +13,7 @@ import { findReplica, stepBy, withTransition } from '../replica-moves.js';
 import {
   putStatus,
   slotRecord,
+  type Stored,
   storedReplica,
   storedRevision,
   storedTenant,
@@ -83,18 +86,7 @@ export const incarnate =
         uid: context.uid,
         generation: 1,
         creationTimestamp: context.at,
-        labels: { ...revision.spec.template.labels, [workloadLabel]: input.workload },
-        ownerReferences: [
-          {
-            apiVersion: 'berth.dev/v1',
-            kind: 'Workload',
-            name: input.workload,
-            uid: input.workloadUid,
-            controller: true,
-            blockOwnerDeletion: true,
-          },
-        ],
-        finalizers: [endedFinalizer],
+        ...sharedMetadata(revision, input.workloadUid),
       },
       spec: {
         workload: input.workload,
@@ -106,11 +98,11 @@ export const incarnate =
     };
     const by = stepBy(input.actor);
     const step = {
-      ...by,
       to: input.stage,
+      ...by,
       reason: input.reason,
       operation,
-      evidence: { ...by.evidence, ...input.evidence },
+      evidence: plus(by.evidence ?? {}, input.evidence ?? {}),
     };
     const status = {
       stage: input.stage,
@@ -132,6 +124,38 @@ export const incarnate =
     return commitAt((version) => ({ replica: assembled({ ...stored, status }, version) }));
   };
 
+interface SharedMetadata {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ownerReferences: NonNullable<Replica['metadata']['ownerReferences']>;
+  readonly finalizers: readonly string[];
+}
+
+const finalizers = [endedFinalizer];
+const shared = new WeakMap<object, SharedMetadata>();
+
+/** What the replicas of one revision have in common, held once: there may be a hundred thousand of them. */
+function sharedMetadata(revision: Stored<WorkloadRevision>, workloadUid: string): SharedMetadata {
+  const known = shared.get(revision);
+  if (known?.ownerReferences[0]?.uid === workloadUid) return known;
+  const { workload, template } = revision.spec;
+  const metadata: SharedMetadata = {
+    labels: { ...template.labels, [workloadLabel]: workload },
+    ownerReferences: [
+      {
+        apiVersion: 'berth.dev/v1',
+        kind: 'Workload',
+        name: workload,
+        uid: workloadUid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+    finalizers,
+  };
+  shared.set(revision, metadata);
+  return metadata;
+}
+
 /** A parsed boundary: what stands in the store was checked when it was written. */
 const assembled = (replica: object, resourceVersion: string): Replica => {
   const { metadata } = replica as Replica;
@@ -139,7 +163,7 @@ const assembled = (replica: object, resourceVersion: string): Replica => {
     apiVersion: 'berth.dev/v1',
     kind: 'Replica',
     ...replica,
-    metadata: { ...metadata, resourceVersion },
+    metadata: plus(metadata, { resourceVersion }),
   } as Replica;
 };
 

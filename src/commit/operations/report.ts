@@ -1,4 +1,5 @@
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
+import { plus } from '../../model/plus.js';
 import type { Report } from '../../model/ports.js';
 import type { Stage } from '../../model/stages.js';
 import { checkEdge, checkNodeEpoch } from '../act.js';
@@ -35,7 +36,7 @@ export const report =
     const isEnd = input.stage === 'Succeeded' || input.stage === 'Failed' || input.stage === 'Released';
     const to = isSuperseded && !isEnd ? 'Releasing' : returned(status, input.stage);
     if (to === status.stage) {
-      const next = { ...status, ...facts };
+      const next = plus(status, facts);
       if (JSON.stringify(next) === JSON.stringify(status)) return already({ stage: to });
       putStatus(draft, 'Replica', tenant, replica.name, next);
       return commit({ stage: to });

@@ -5,6 +5,7 @@ import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
 import type { Reserve } from '../../model/ports.js';
+import { rankWeight } from '../../model/rank.js';
 import { type NodeAccount, objectKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
 import { chargedAmount, postCharge } from '../accounts.js';
@@ -14,7 +15,7 @@ import { already, commit, type Decide, reject, type Rejection } from '../decisio
 import type { Draft } from '../draft.js';
 import { newCharge } from '../new-charge.js';
 import { checkNeighbours } from '../placement-rules.js';
-import { beyond, isNothing, least } from '../amount-parts.js';
+import { beyond, isNothing, least } from '../../model/amount-parts.js';
 import { findReplica, type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
 import {
   gangStatus,
@@ -55,14 +56,18 @@ export const reserve =
       checkNeighbours(context, draft, candidate) ??
       checkGang(context, draft, input, replica);
     if (refused !== undefined) return refused;
-    const wanted = amountOf(amountsAsked(candidate.revision.spec.template.resources));
-    const awaits = awaitsOf(context, draft, input, wanted, candidate.account);
+    const { resources } = candidate.revision.spec.template;
+    const wanted = amountOf(amountsAsked(resources));
+    const awaits = awaitsOf(context, draft, input, wanted, resources?.ports ?? [], candidate.account);
     if ('kind' in awaits) return awaits;
     const awaited = awaits.reduce((sum: Amount, { amount }) => addAmounts(sum, amount), {});
     const charge = newCharge(context, draft, {
       ...candidate,
       devices: input.devices,
-      ...(awaits.length > 0 && { awaited }),
+      ...(awaits.length > 0 && {
+        awaited,
+        awaitedPorts: Object.assign({}, ...awaits.map(({ ports }) => ports)) as Record<string, number>,
+      }),
     });
     if ('kind' in charge) return charge;
     const outranked = checkRanks(context, draft, candidate.revision, charge, awaits);
@@ -119,10 +124,11 @@ export const reserve =
       charge,
       ...(awaits.length > 0 && {
         now: amountsOf(subtractAmounts(amountOf(charge.amounts), awaited)),
-        awaits: awaits.map(({ victim, amount }) => ({
+        awaits: awaits.map(({ victim, amount, ports }) => ({
           replica: victim.name,
           uid: victim.stored.metadata.uid,
           amounts: amountsOf(amount),
+          ...(Object.keys(ports).length > 0 && { ports }),
         })),
       }),
     } satisfies ReservationStatus);
@@ -174,11 +180,13 @@ function countGangHold(
 interface Awaited {
   readonly victim: LiveReplica;
   readonly amount: Amount;
+  /** Ports that are asked for by number and that it has, by the name they are asked for under. */
+  readonly ports: Readonly<Record<string, number>>;
 }
 
 /**
- * What each victim will free for the hold: as much as is missing now, and no more than it has. A victim that would
- * free nothing of it is left alone. On a node that offers less than is used already, victims make up for that too,
+ * What each victim will free for the hold: as much as is missing now, and no more than it has, and the ports it has
+ * that are asked for. A victim that would free nothing of it is left alone. On a node that offers less than is used already, victims make up for that too,
  * but the hold never awaits more than it asks for: what it posts now is not below zero, so use never falls before
  * somebody is released (S2).
  */
@@ -187,6 +195,7 @@ function awaitsOf(
   draft: Draft,
   { victims = [], node, replica }: Reserve,
   wanted: Amount,
+  askedPorts: readonly string[],
   account: NodeAccount,
 ): readonly Awaited[] | Rejection {
   const awaits: Awaited[] = [];
@@ -212,9 +221,10 @@ function awaitsOf(
       );
     const has = amountOf(charge.amounts);
     const freed = least(missing, has);
-    if (isNothing(freed)) continue;
+    const ports = portsFreed(charge, askedPorts);
+    if (isNothing(freed) && Object.keys(ports).length === 0) continue;
     const amount = least(open, has);
-    awaits.push({ victim, amount });
+    awaits.push({ victim, amount, ports });
     missing = subtractAmounts(missing, freed);
     open = subtractAmounts(open, amount);
   }
@@ -224,6 +234,15 @@ function awaitsOf(
       `node ${node} has not enough left for ${replica.name}, also when ${awaits.map(({ victim }) => victim.name).join(', ')} end`,
     );
   return awaits;
+}
+
+function portsFreed({ ports = {} }: Charge, asked: readonly string[]): Readonly<Record<string, number>> {
+  const held = new Set(Object.values(ports));
+  return Object.fromEntries(
+    asked
+      .map((port) => port.split(':'))
+      .flatMap(([name = '', number]) => (held.has(Number(number)) ? [[name, Number(number)]] : [])),
+  );
 }
 
 /** Whether a hold that stands gets what this one frees. A hold that was given up meanwhile gets nothing any more. */
@@ -249,11 +268,8 @@ function checkRanks(
   for (const { victim } of awaits) {
     const theirs = storedRevision(draft, victim.tenant, victim.stored.spec.revision);
     const their = storedPriorityClass(draft, undefined, theirs?.spec.priorityClassName ?? 'default');
-    const isRanked = (victim.status.charge?.rank ?? 'Guaranteed') === charge.rank;
-    const isAbove = isRanked
-      ? (own?.spec.value ?? 0) > (their?.spec.value ?? 0)
-      : charge.rank === 'Guaranteed';
-    if (!isAbove)
+    const weight = rankWeight(victim.status.charge?.rank ?? 'Guaranteed', their?.spec.value ?? 0);
+    if (rankWeight(charge.rank, own?.spec.value ?? 0) <= weight)
       return reject(
         'RankTooLow',
         `${charge.rank} at ${own?.spec.value ?? 0} does not rank above ${victim.name}: ${victim.status.charge?.rank} at ${their?.spec.value ?? 0}`,

@@ -93,6 +93,7 @@ const spec = record(
       ),
     ),
     inputs: anything('Enough of what it was decided from to run it again offline.'),
+    omitted: text('What was left out because the whole was too large to be kept.'),
   },
 );
 
@@ -109,6 +110,7 @@ export const decision = defineKind({
     'The receipt of one scheduling decision: what was known, what was ruled out and why, what was chosen.',
   spec,
   writers: { spec: 'scheduler', status: 'nobody' },
+  keptBy: 'Server',
   isApplied: false,
   columns: [
     column('Workload', 'string', '.spec.workload', 'The workload whose replicas were placed.'),
@@ -118,7 +120,13 @@ export const decision = defineKind({
     column('Policy', 'string', '.spec.policyRevision', 'The policy that was applied.', 1),
     ageColumn,
   ],
-  selectableFields: ['spec.workload', 'spec.revision', 'spec.result'],
+  selectableFields: [
+    'spec.workload',
+    'spec.revision',
+    'spec.result',
+    'spec.choices.replica',
+    'spec.choices.node',
+  ],
   check: (object, before) => (before === undefined ? [] : checkUnchanged('spec', object.spec, before.spec)),
 });
 

@@ -28,6 +28,7 @@ export const event: KindDefinition = {
   categories: [],
   scope: 'Tenant',
   nameForm: 'subdomain',
+  keptBy: 'Store',
   description: 'Something that happened to an object, for people to read. It is kept for a limited time.',
   fields: {
     involvedObject: reference('What it happened to.'),

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { ageColumn, column, defineKind, type TypedObject } from '../define-kind.js';
-import { choice, listOf, nameOf, record, seconds, setOf, text } from '../fields.js';
+import { choice, count, listOf, mapOf, nameOf, record, seconds, setOf, text } from '../fields.js';
 import { amountFields } from '../parts/amounts.js';
 import { charge } from '../parts/charge.js';
 import { conditions } from '../parts/condition.js';
@@ -35,11 +35,20 @@ const status = record(
     now: record('What is already posted as used.', {}, amountFields),
     awaits: listOf(
       'What is still used by victims and moves to this hold when they are released.',
-      record('What one victim still uses.', {
-        replica: nameOf('The victim.'),
-        uid: text('Its uid.', { maxLength: 64 }),
-        amounts: record('What moves when it is released.', {}, amountFields),
-      }),
+      record(
+        'What one victim still uses.',
+        {
+          replica: nameOf('The victim.'),
+          uid: text('Its uid.', { maxLength: 64 }),
+          amounts: record('What moves when it is released.', {}, amountFields),
+        },
+        {
+          ports: mapOf(
+            'Its ports that move, by the name they get.',
+            count('A port number.', { minimum: 1, maximum: 65_535 }),
+          ),
+        },
+      ),
     ),
     reason: text('Why it was released.', { maxLength: 253 }),
     conditions,

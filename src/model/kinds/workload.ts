@@ -16,6 +16,7 @@ export const boundaries = [
   'Readiness',
   'Traffic',
 ] as const;
+export type Boundary = (typeof boundaries)[number];
 
 const status = record(
   'How far it has come.',

@@ -2,9 +2,13 @@ import type { FieldsV1 } from './field-set.js';
 import { compareElements, type PathElement } from './path-element.js';
 import { rootNode, shapeOf, type Node } from './shape.js';
 
+const noFields: FieldsV1 = {};
+
 function everyField(node: Node): FieldsV1 {
+  // Most values are no objects: nothing is made for them.
+  if (typeof node.value !== 'object') return noFields;
   const shape = shapeOf(node);
-  if (shape.kind === 'Leaf' || shape.children.size === 0) return {};
+  if (shape.kind === 'Leaf' || shape.children.size === 0) return noFields;
   const fields: Record<string, FieldsV1> = { '.': {} };
   for (const element of inOrder(shape.children))
     fields[element] = everyField(shape.children.get(element) as Node);

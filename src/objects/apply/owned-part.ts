@@ -1,4 +1,5 @@
 import type { ManagedFieldsEntry, ObjectMeta } from '../../model/object.js';
+import { plus } from '../../model/plus.js';
 import { isRecord, own } from './shape.js';
 
 /** An object on its way to admission: what the server fills in may be missing, and nothing is checked yet. */
@@ -84,8 +85,9 @@ export function withManagedFields<T extends DraftObject>(
   object: T,
   managedFields: readonly ManagedFieldsEntry[],
 ): T {
-  const rest = pick(object.metadata, (name) => name !== 'managedFields');
-  return { ...object, metadata: managedFields.length === 0 ? rest : { ...rest, managedFields } };
+  const { managedFields: _, ...rest } = object.metadata;
+  const metadata = managedFields.length === 0 ? rest : plus(rest, { managedFields });
+  return { ...object, metadata };
 }
 
 /** The object that has this owned part, and its identity from the live object or else from what was applied. */

@@ -3,11 +3,12 @@ import type { Acting } from './acting.js';
 import { done, type Requeue } from './requeue.js';
 import { requeueOf, type Verdict, verdictOf, whyNot, worstOf } from './verdict.js';
 
-// So many operations of one reconcile are under way at once: the authority batches what comes together.
-const atOnce = 16;
+// So many operations of one reconcile are under way at once: the authority batches what comes together, and others
+// come before half of them are answered.
+const atOnceMax = 512;
 
 /**
- * Sends operations that do not depend on one another, in order, some at once. Stops after those under way when the
+ * Sends operations that do not depend on one another, in order, many at once. Stops after those under way when the
  * signal aborts or the epoch is over. What is refused for good is reported; the rest is for the next look.
  */
 export async function carryOut(
@@ -17,20 +18,26 @@ export async function carryOut(
   operations: readonly (() => Promise<Outcome<unknown>>)[],
   signal: AbortSignal,
 ): Promise<Requeue> {
-  const verdicts: Verdict[] = [];
+  const verdicts = new Set<Verdict>();
   let why = '';
-  for (let from = 0; from < operations.length && !signal.aborted; from += atOnce) {
-    const outcomes = await Promise.all(operations.slice(from, from + atOnce).map((send) => send()));
-    for (const outcome of outcomes) {
-      const verdict = verdictOf(outcome);
-      verdicts.push(verdict);
-      if (verdict === 'Done') continue;
-      const message = whyNot(outcome) ?? '';
-      if (verdict === 'Retry') why ||= message;
-      if (verdict === 'Refused') acting.report({ controller, key, message });
-      if (verdict === 'Stale') acting.giveUp(message);
+  const judge = (outcome: Outcome<unknown>): void => {
+    const verdict = verdictOf(outcome);
+    verdicts.add(verdict);
+    if (verdict === 'Done') return;
+    const message = whyNot(outcome) ?? '';
+    if (verdict === 'Retry') why ||= message;
+    if (verdict === 'Refused') acting.report({ controller, key, message });
+    if (verdict === 'Stale') acting.giveUp(message);
+  };
+  let next = 0;
+  const mayGoOn = (): boolean => next < operations.length && !signal.aborted && !verdicts.has('Stale');
+  const sendPart = async (): Promise<void> => {
+    while (mayGoOn()) {
+      const part = operations.slice(next, (next += atOnceMax / 2));
+      for (const outcome of await Promise.all(part.map((send) => send()))) judge(outcome);
     }
-    if (verdicts.includes('Stale')) return done;
-  }
+  };
+  await Promise.all([sendPart(), sendPart()]);
+  if (verdicts.has('Stale')) return done;
   return requeueOf(worstOf(verdicts), why);
 }

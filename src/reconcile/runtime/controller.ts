@@ -1,6 +1,6 @@
 import type { Env } from '../../env/env.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
-import { Alarm } from './alarm.js';
+import { Alarm } from '../../env/alarm.js';
 import { again, type Reconciler, type ReportProblem, type Requeue } from './requeue.js';
 import { WorkQueue, type WorkQueueOptions } from './work-queue.js';
 

@@ -4,7 +4,7 @@ import type { Lease } from '../../model/kinds/lease.js';
 import type { Authority, Leading, LeadingTerm, Objects, Outcome, TakeLease } from '../../model/ports.js';
 import type { Epoch } from '../../model/records.js';
 import { reasonTable } from '../../model/reasons.js';
-import { Alarm } from './alarm.js';
+import { Alarm } from '../../env/alarm.js';
 
 export interface LeadershipParts {
   readonly authority: Pick<Authority, 'takeLease' | 'renew' | 'resign'>;

@@ -1,15 +1,16 @@
+import { type Backoff, backoffAfter } from '../../env/backoff.js';
 import type { Env, Timer } from '../../env/env.js';
 import { EventHeap, type HeapEvent } from '../../env/event-heap.js';
 import { msBetween, type MonotonicInstant } from '../../env/instant.js';
-import { Fifo } from './fifo.js';
+import { Fifo } from '../../env/fifo.js';
 import type { Requeue } from './requeue.js';
-import { type Rate, TokenBucket } from './token-bucket.js';
+import { type Rate, TokenBucket } from '../../env/token-bucket.js';
 
 export interface WorkQueueOptions {
   /** Tenants take turns; keys that belong to no tenant share one turn under ''. */
   readonly tenantOf: (key: string) => string;
   readonly rate: Rate;
-  readonly backoff: { readonly firstMs: number; readonly mostMs: number };
+  readonly backoff: Backoff;
   /** How many distinct keys it holds. Further ones are refused, and `add` says so: list again when there is room. */
   readonly keysMax: number;
 }
@@ -31,8 +32,6 @@ interface Due extends HeapEvent {
 // Timers cannot be longer; a later due time takes several.
 const timerMsMax = 3_600_000;
 const staleDuesMin = 1_000;
-// 2^30 times any first delay is past every bound.
-const doublingsMax = 30;
 
 /**
  * Keys that have to be looked at, each once however often it was added.
@@ -131,7 +130,7 @@ export class WorkQueue {
     if (requeue.kind === 'again') {
       item.failures += 1;
       this.#retries += 1;
-      dueMs = Math.min(dueMs, nowMs + this.#backoffMs(item.failures));
+      dueMs = Math.min(dueMs, nowMs + backoffAfter(this.options.backoff, item.failures, this.env.random));
     } else {
       item.failures = 0;
       if (requeue.kind === 'after') dueMs = Math.min(dueMs, nowMs + requeue.ms);
@@ -150,13 +149,6 @@ export class WorkQueue {
 
   #nowMs(): number {
     return msBetween(this.#startedAt, this.env.clock.monotonic());
-  }
-
-  /** Half of the delay is certain, half is by chance: who failed together does not come back together. */
-  #backoffMs(failures: number): number {
-    const { firstMs, mostMs } = this.options.backoff;
-    const fullMs = Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, doublingsMax));
-    return fullMs / 2 + (fullMs / 2) * this.env.random.float();
   }
 
   #put(item: Item, dueMs: number): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Gang } from '../../model/kinds/gang.js';
 import { type Stage, stages } from '../../model/stages.js';
-import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { objectOf } from '../../model/fake-objects.fixture.js';
 import { type PlanInput, planWorkload, stepsMax, type WorkloadStep } from './plan-workload.js';
 import { revisionOf } from './revision-of.js';
 import { inputOf, nodeOf, replicaOf, workloadOf } from './workload.fixture.js';
@@ -70,11 +70,23 @@ describe('the plan of a new workload', () => {
     expect(plan(inputOf(service(1), held))).toEqual(['Queue web-0-1']);
   });
 
-  it('has a bounded number of steps and says that there is more', () => {
-    const first = planWorkload(inputOf(service(1_000)));
-    expect(first.steps).toHaveLength(stepsMax);
-    expect(first.isMore).toBe(true);
-    expect(planWorkload(inputOf(service(stepsMax))).isMore).toBe(false);
+  it('comes in parts with a bounded number of steps, and together they are all of it', () => {
+    const slots: string[] = [];
+    let parts = 0;
+    for (
+      let part: ReturnType<typeof planWorkload> | undefined = planWorkload(
+        inputOf(service(2 * stepsMax + 1)),
+      );
+      part !== undefined;
+      part = part.more?.()
+    ) {
+      expect(part.steps.length).toBeLessThanOrEqual(stepsMax);
+      for (const step of part.steps) if (step.kind === 'Incarnate') slots.push(step.slot);
+      parts += 1;
+    }
+    expect(parts).toBe(3);
+    expect(slots).toEqual(Array.from({ length: 2 * stepsMax + 1 }, (_, slot) => String(slot)));
+    expect(planWorkload(inputOf(service(stepsMax))).more).toBeUndefined();
   });
 });
 

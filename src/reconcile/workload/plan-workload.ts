@@ -4,7 +4,7 @@ import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision, WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
 import { failuresAfter } from './failures.js';
 import { revisionOf } from './revision-of.js';
-import { completionsOf, hasEnded, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
+import { completionsOf, hasEnded, slotWished, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
 
 /** One thing to do for a workload. Steps on replicas do not depend on one another; the others come before them. */
 export type WorkloadStep =
@@ -32,10 +32,10 @@ export type EndStep =
 
 export interface WorkloadPlan {
   readonly steps: readonly WorkloadStep[];
-  /** There was more to do than fits into one plan. */
-  readonly isMore: boolean;
-  /** When to look again although nothing changes; undefined: not. */
+  /** When to look again although nothing changes, as far as this part can say; undefined: not. */
   readonly waitMs: number | undefined;
+  /** What there is to do besides, in the next part; undefined: nothing. */
+  readonly more: (() => WorkloadPlan) | undefined;
 }
 
 export interface PlanInput extends WishInput {
@@ -44,24 +44,29 @@ export interface PlanInput extends WishInput {
 }
 
 export const replicasFinalizer = 'berth.dev/replicas';
-/** So many steps at most: one huge workload does not keep a worker from the others. */
-export const stepsMax = 100;
+/** So many steps at most in one part of a plan. */
+export const stepsMax = 1_000;
 /** So many ended replicas stay in a slot, for people to look at. */
 const endedKept = 2;
 
-/** What a workload needs next: the whole rule of its controller. */
+/** What a workload needs next: the whole rule of its controller. In parts, each planned when it is asked for. */
 export function planWorkload(input: PlanInput): WorkloadPlan {
   const isDeleting = input.workload.metadata.deletionTimestamp !== undefined;
   let waitMs: number | undefined;
   const noteWait = (ms: number): void => {
     waitMs = Math.min(ms, waitMs ?? Number.POSITIVE_INFINITY);
   };
-  const steps: WorkloadStep[] = [];
-  for (const step of isDeleting ? deletionSteps(input) : allSteps(input, noteWait)) {
-    if (steps.length === stepsMax) return { steps, isMore: true, waitMs };
-    steps.push(step);
-  }
-  return { steps, isMore: false, waitMs };
+  const all = isDeleting ? deletionSteps(input) : allSteps(input, noteWait);
+  const part = (first?: WorkloadStep): WorkloadPlan => {
+    const steps: WorkloadStep[] = first === undefined ? [] : [first];
+    for (let next = all.next(); next.done !== true; next = all.next()) {
+      const step = next.value;
+      if (steps.length === stepsMax) return { steps, waitMs, more: () => part(step) };
+      steps.push(step);
+    }
+    return { steps, waitMs, more: undefined };
+  };
+  return part();
 }
 
 function* deletionSteps({ workload, slots }: PlanInput): Generator<WorkloadStep> {
@@ -74,12 +79,15 @@ function* allSteps(input: PlanInput, noteWait: (ms: number) => void): Generator<
   const { workload, slots } = input;
   const revision = revisionOf(workload);
   yield* prerequisites(input, revision);
-  const wishes = new Map(slotWishes(input));
-  for (const slot of highestFirst(slots.keys()))
-    if (!wishes.has(slot)) yield* dropSteps(slots.get(slot) ?? [], 'ScaledDown');
-  const yielding = [...wishes].filter(([, wish]) => wish.kind === 'Yield').map(([slot]) => slot);
+  const isWished = slotWished(input);
+  for (const slot of highestFirst([...slots.keys()].filter((one) => !isWished(one))))
+    yield* dropSteps(slots.get(slot) ?? [], 'ScaledDown');
+  // Only a batch has more active than it may at times.
+  const yielding: string[] = [];
+  if (workload.spec.type === 'Batch')
+    for (const [slot, { kind }] of slotWishes(input)) if (kind === 'Yield') yielding.push(slot);
   for (const slot of highestFirst(yielding)) yield* endSteps(slots.get(slot)?.[0], 'ScaledDown');
-  for (const [slot, wish] of wishes) {
+  for (const [slot, wish] of slotWishes(input)) {
     const replicas = slots.get(slot) ?? [];
     const [current] = replicas;
     if (wish.kind === 'Wait') noteWait(wish.ms);

@@ -1,12 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Stage } from '../../model/stages.js';
-import { type Progress, type ProgressInput, progressOf } from './progress.js';
+import { type Progress, type ProgressOptions, ProgressTally } from './progress.js';
 import { replicaOf, type ReplicaShape } from './workload.fixture.js';
 
 const now = '2026-01-01T01:00:00Z';
+interface ProgressInput extends ProgressOptions {
+  readonly wanted: readonly Replica[];
+  readonly missing: { readonly count: number; readonly reason: string };
+  readonly previous: Progress | undefined;
+  readonly now: string;
+}
+function progressOf(asked: ProgressInput): Progress {
+  const tally = new ProgressTally(asked);
+  for (const replica of asked.wanted) tally.exists(replica);
+  for (const replica of asked.wanted) tally.isWanted(replica);
+  for (let count = 0; count < asked.missing.count; count++) tally.isMissing(asked.missing.reason);
+  return tally.result(asked.previous, asked.now);
+}
 const input = (wanted: readonly Replica[], changed: Partial<ProgressInput> = {}): ProgressInput => ({
-  ...{ replicas: wanted, wanted, missing: { count: 0, reason: 'NotIncarnated' }, isBatch: false },
+  ...{ wanted, missing: { count: 0, reason: 'NotIncarnated' }, isBatch: false },
   ...{ startDeadlineSeconds: 300, previous: undefined, now, ...changed },
 });
 const retrying = (reason: string, message = ''): ReplicaShape => ({

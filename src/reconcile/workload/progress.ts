@@ -1,168 +1,130 @@
 import type { Replica } from '../../model/kinds/replica.js';
-import { boundaries, type WorkloadStatus } from '../../model/kinds/workload.js';
-import { rulesOfEdge, type Stage } from '../../model/stages.js';
+import { boundaries, type Boundary, type WorkloadStatus } from '../../model/kinds/workload.js';
+import { waitingMessage, waitingOf } from '../../model/waiting.js';
 
 export type Progress = NonNullable<WorkloadStatus['progress']>;
-export type Boundary = (typeof boundaries)[number];
 
-export interface ProgressInput {
-  /** All its replicas, ended ones too. */
-  readonly replicas: readonly Replica[];
-  /** The newest of each slot that is wanted: what has to come forward. */
-  readonly wanted: readonly Replica[];
-  /** How many slots have no replica yet, and why. */
-  readonly missing: { readonly count: number; readonly reason: string };
+export interface ProgressOptions {
   /** A batch that runs is where it should be; a service only when it takes traffic. */
   readonly isBatch: boolean;
   readonly startDeadlineSeconds: number;
-  readonly previous: Progress | undefined;
-  readonly now: string;
 }
 
-/** Where one replica waits. Without a boundary: not on the way to where it should be, but not limited by one either. */
-interface Waiting {
-  readonly boundary: Boundary | undefined;
-  readonly reason: string;
-  readonly nextMove: string;
-  readonly replica: Replica | undefined;
+/** Those that wait at one boundary for one reason. */
+interface WaitingGroup {
+  count: number;
+  first: Replica | undefined;
+  readonly nextMoves: Map<string, number>;
 }
 
-/** The next stage on the way, from each stage that has one. */
-const forward: Partial<Record<Stage, Stage>> = {
-  Admitted: 'Queued',
-  Queued: 'Bound',
-  Scheduled: 'Bound',
-  Bound: 'Starting',
-  Starting: 'Ready',
-  Ready: 'Serving',
-  Releasing: 'Released',
-};
-
-const quotaReasons: ReadonlySet<string> = new Set(['QuotaExceeded', 'GrantExhausted']);
-
-/** The rejection that the scheduler met last; nothing was tried yet if there is none. */
-function schedulingReason({ status }: Replica): { readonly reason: string; readonly message: string } {
-  const condition = status?.conditions?.find(
-    ({ type, status: is }) => type === 'SchedulingRetrying' && is === 'True',
-  );
-  return { reason: condition?.reason ?? 'NotTriedYet', message: condition?.message ?? '' };
-}
-
-function nextMoveOf(replica: Replica, stage: Stage): string {
-  const to = forward[stage];
-  const [owner] = to === undefined ? [] : (rulesOfEdge(stage, to)[0]?.owners ?? []);
-  if (stage === 'Unknown') return 'repair-controller';
-  return owner === 'agent' ? `agent:${replica.status?.binding?.node ?? ''}` : (owner ?? '');
-}
-
-/** The boundary that a replica at a stage has not passed. */
-function boundaryOf(replica: Replica, stage: Stage, reason: string): Boundary | undefined {
-  switch (stage) {
-    case 'Admitted':
-      return 'Authority';
-    case 'Queued':
-      if (quotaReasons.has(reason)) return 'Quota';
-      return reason === 'AwaitingAuthority' ? 'Authority' : 'Scheduling';
-    case 'Scheduled':
-      return 'Binding';
-    case 'Bound':
-      return 'NodeStart';
-    case 'Starting':
-      return replica.status?.driverId === undefined ? 'NodeStart' : 'Readiness';
-    case 'Ready':
-      return 'Traffic';
-    case 'Serving':
-    case 'Unknown':
-    case 'Releasing':
-    case 'Succeeded':
-    case 'Failed':
-    case 'Released':
-      return undefined;
-  }
-}
-
-function waitingOf(replica: Replica, isBatch: boolean): Waiting | undefined {
-  const stage = replica.status?.stage ?? 'Queued';
-  if (stage === 'Serving' || stage === 'Succeeded' || (stage === 'Ready' && isBatch)) return undefined;
-  // An ended one whose slot is still wanted: the next incarnation is on its way.
-  if (stage === 'Failed' || stage === 'Released')
-    return {
-      boundary: 'Authority',
-      reason: 'AwaitsNextIncarnation',
-      nextMove: 'workload-controller',
-      replica,
-    };
-  const reason =
-    stage === 'Queued'
-      ? schedulingReason(replica).reason
-      : (replica.status?.step ?? replica.status?.transitions?.at(-1)?.reason ?? stage);
-  const boundary = boundaryOf(replica, stage, reason);
-  return { boundary, reason, nextMove: nextMoveOf(replica, stage), replica };
-}
-
-/** The most frequent of some texts; the first in the alphabet where two are equally frequent. */
-function mostFrequent(texts: Iterable<string>): string | undefined {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  const [top] = [...counts].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  return top?.[0];
+interface AtBoundary {
+  count: number;
+  readonly reasons: Map<string, WaitingGroup>;
+  /** When the first of them was bound, of those that start. */
+  boundAt: string | undefined;
 }
 
 /**
  * [L6] What limits a workload now. The boundary at which most of what is missing waits, an earlier one where two
  * are equal: what waits there holds up the rest. Without a boundary, what else is not as it should be is told.
+ *
+ * Added up one replica at a time, so that a workload of many can be gone through in parts.
  */
-export function progressOf(input: ProgressInput): Progress {
-  const { replicas, wanted, missing, isBatch, previous, now } = input;
-  const stages: Record<string, number> = {};
-  for (const { status } of replicas) {
-    const stage = status?.stage ?? 'Queued';
-    stages[stage] = (stages[stage] ?? 0) + 1;
-  }
-  const waiting = wanted.flatMap((replica) => waitingOf(replica, isBatch) ?? []);
-  const counts = new Map<Boundary, number>();
-  if (missing.count > 0) counts.set('Authority', missing.count);
-  for (const { boundary } of waiting)
-    if (boundary !== undefined) counts.set(boundary, (counts.get(boundary) ?? 0) + 1);
-  const most = Math.max(0, ...counts.values());
-  const limitedBy = boundaries.find((boundary) => counts.get(boundary) === most && most > 0);
+export class ProgressTally {
+  readonly #stages: Record<string, number> = {};
+  readonly #boundaries = new Map<Boundary | undefined, AtBoundary>();
 
-  const there = waiting.filter(({ boundary }) => boundary === limitedBy);
-  const reasonsThere = there.map(({ reason }) => reason);
-  if (limitedBy === 'Authority')
-    for (let count = 0; count < missing.count; count++) reasonsThere.push(missing.reason);
-  const reason = mostFrequent(reasonsThere);
-  if (reason === undefined) return { stages };
-  const first = there.find((one) => one.reason === reason);
-  const nextMove = mostFrequent(there.filter((one) => one.reason === reason).map((one) => one.nextMove));
-  const message = first?.replica === undefined ? '' : messageOf(first.replica);
-  const operation = first?.replica?.status?.transitions?.at(-1)?.operation;
-  const deadline = deadlineOf(there, input.startDeadlineSeconds);
-  return {
-    stages,
-    ...(limitedBy !== undefined && {
-      limitedBy,
-      since: previous?.limitedBy === limitedBy && previous.since !== undefined ? previous.since : now,
-    }),
-    reason,
-    ...(message !== '' && { message }),
-    ...(operation !== undefined && { operation }),
-    nextMove: nextMove ?? 'workload-controller',
-    ...(deadline !== undefined && { deadline }),
-  };
+  constructor(private readonly options: ProgressOptions) {}
+
+  /** One that exists, ended or not. */
+  exists({ status }: Replica): void {
+    const stage = status?.stage ?? 'Queued';
+    this.#stages[stage] = (this.#stages[stage] ?? 0) + 1;
+  }
+
+  /** The newest of a slot that is wanted: what has to come forward. */
+  isWanted(replica: Replica): void {
+    const waiting = waitingOf(replica, this.options.isBatch);
+    if (waiting === undefined) return;
+    const { boundary, reason, nextMove } = waiting;
+    const there = this.#at(boundary);
+    const group = groupAt(there, reason);
+    there.count += 1;
+    group.count += 1;
+    group.first ??= replica;
+    group.nextMoves.set(nextMove, (group.nextMoves.get(nextMove) ?? 0) + 1);
+    const { stage, transitions } = replica.status ?? {};
+    if (stage !== 'Bound' && stage !== 'Starting') return;
+    const at = transitions?.findLast(({ to }) => to === 'Bound')?.at;
+    // Timestamps of one form: the earlier one is the smaller text.
+    if (at !== undefined && (there.boundAt === undefined || at < there.boundAt)) there.boundAt = at;
+  }
+
+  /** A slot that has no replica yet, and why. */
+  isMissing(reason: string): void {
+    const there = this.#at('Authority');
+    there.count += 1;
+    groupAt(there, reason).count += 1;
+  }
+
+  result(previous: Progress | undefined, now: string): Progress {
+    const stages = this.#stages;
+    const countAt = (boundary: Boundary): number => this.#boundaries.get(boundary)?.count ?? 0;
+    const most = Math.max(...boundaries.map(countAt));
+    const limitedBy = boundaries.find((boundary) => most > 0 && countAt(boundary) === most);
+    const there = this.#boundaries.get(limitedBy);
+    const reason = there && mostOf(there.reasons, ({ count }) => count);
+    if (there === undefined || reason === undefined) return { stages };
+    const { first, nextMoves } = groupAt(there, reason);
+    const message = first === undefined ? '' : waitingMessage(first);
+    const operation = first?.status?.transitions?.at(-1)?.operation;
+    const deadline = deadlineAfter(there.boundAt, this.options.startDeadlineSeconds);
+    return {
+      stages,
+      ...(limitedBy !== undefined && {
+        limitedBy,
+        since: previous?.limitedBy === limitedBy && previous.since !== undefined ? previous.since : now,
+      }),
+      reason,
+      ...(message !== '' && { message }),
+      ...(operation !== undefined && { operation }),
+      nextMove: mostOf(nextMoves, (count) => count) ?? 'workload-controller',
+      ...(deadline !== undefined && { deadline }),
+    };
+  }
+
+  #at(boundary: Boundary | undefined): AtBoundary {
+    let there = this.#boundaries.get(boundary);
+    if (there === undefined) {
+      there = { count: 0, reasons: new Map(), boundAt: undefined };
+      this.#boundaries.set(boundary, there);
+    }
+    return there;
+  }
 }
 
-const messageOf = (replica: Replica): string =>
-  replica.status?.stage === 'Queued' ? schedulingReason(replica).message : (replica.status?.message ?? '');
+function groupAt({ reasons }: AtBoundary, reason: string): WaitingGroup {
+  let group = reasons.get(reason);
+  if (group === undefined) {
+    group = { count: 0, first: undefined, nextMoves: new Map() };
+    reasons.set(reason, group);
+  }
+  return group;
+}
+
+/** The text with the highest count; the first in the alphabet where two have it. */
+function mostOf<T>(texts: ReadonlyMap<string, T>, countOf: (value: T) => number): string | undefined {
+  let top: { readonly text: string; readonly count: number } | undefined;
+  for (const [text, value] of texts) {
+    const count = countOf(value);
+    if (top === undefined || count > top.count || (count === top.count && text < top.text))
+      top = { text, count };
+  }
+  return top?.text;
+}
 
 /** When the first of those that start has to be ready, for people to read. */
-function deadlineOf(waiting: readonly Waiting[], startDeadlineSeconds: number): string | undefined {
-  let earliest = Number.POSITIVE_INFINITY;
-  for (const { replica } of waiting) {
-    if (replica?.status?.stage !== 'Bound' && replica?.status?.stage !== 'Starting') continue;
-    const bound = replica.status.transitions?.findLast(({ to }) => to === 'Bound');
-    if (bound !== undefined)
-      earliest = Math.min(earliest, Date.parse(bound.at) + startDeadlineSeconds * 1_000);
-  }
-  return Number.isFinite(earliest) ? new Date(earliest).toISOString().replace(/\.\d+Z$/, 'Z') : undefined;
+function deadlineAfter(boundAt: string | undefined, seconds: number): string | undefined {
+  if (boundAt === undefined) return undefined;
+  return new Date(Date.parse(boundAt) + seconds * 1_000).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -22,7 +22,7 @@ export type Slots = ReadonlyMap<string, readonly Replica[]>;
 export interface WishInput {
   readonly workload: Workload;
   readonly slots: Slots;
-  readonly nodes: Iterable<Node>;
+  readonly nodes: readonly Node[];
   /** How long ago this process first saw that a replica had ended. */
   readonly endedMs: (replica: Replica) => number;
 }
@@ -34,15 +34,13 @@ export const stageOf = (replica: Replica): NonNullable<Replica['status']>['stage
   replica.status?.stage ?? 'Queued';
 export const hasEnded = (replica: Replica): boolean => isTerminal(stageOf(replica));
 
-export function slotsOf(replicas: Iterable<Replica>): Slots {
-  const slots = new Map<string, Replica[]>();
-  for (const replica of replicas) {
-    const inSlot = slots.get(replica.spec.slot);
-    if (inSlot === undefined) slots.set(replica.spec.slot, [replica]);
-    else inSlot.push(replica);
-  }
-  for (const inSlot of slots.values()) inSlot.sort((a, b) => b.spec.incarnation - a.spec.incarnation);
-  return slots;
+/** Whether a slot is wanted in some way. */
+export function slotWished(input: WishInput): (slot: string) => boolean {
+  const { type, replicas = 1 } = input.workload.spec;
+  if (type === 'Service' || type === undefined) return (slot) => Number(slot) < replicas;
+  const wished = new Set<string>();
+  for (const [slot] of slotWishes(input)) wished.add(slot);
+  return (slot) => wished.has(slot);
 }
 
 /** Every slot that is wanted in some way, in the order in which they are served. */

@@ -10,8 +10,14 @@ import { workloadStatus } from './workload-status.js';
 
 const now = '2026-01-01T01:00:00Z';
 const later = '2026-01-01T02:00:00Z';
+function inOneGo<T>(steps: Generator<undefined, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
 const statusOf = (workload: Workload, replicas: readonly Replica[], at = now) =>
-  workloadStatus(inputOf(workload, replicas), at);
+  inOneGo(workloadStatus(inputOf(workload, replicas), at));
 const conditionsOf = (status: ReturnType<typeof statusOf>): Record<string, string> =>
   Object.fromEntries(
     (status.conditions ?? []).map(({ type, status: is, reason }) => [type, `${is} ${reason}`]),
@@ -110,7 +116,7 @@ describe('the status of a workload', () => {
       nodeOf('z', { zone: 'b' }),
       nodeOf('u', { unschedulable: true }),
     ];
-    const status = workloadStatus(inputOf(daemon, [replicaOf('u', 'Ready')], { nodes }), now);
+    const status = inOneGo(workloadStatus(inputOf(daemon, [replicaOf('u', 'Ready')], { nodes }), now));
     expect(status).toMatchObject({ desired: 3, readyReplicas: 1 });
   });
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadStatus } from '../../model/kinds/workload.js';
 import { failuresAfter } from './failures.js';
-import { progressOf } from './progress.js';
+import { ProgressTally } from './progress.js';
 import { revisionOf } from './revision-of.js';
 import {
   completionsOf,
@@ -19,40 +19,57 @@ type ConditionDraft = readonly [type: string, isSo: boolean, reason: string, mes
 /** The label that every replica carries with the name of its workload. */
 export const workloadLabel = 'berth.dev/workload';
 
-/** The status of a workload from what is there. Equal to the previous one, times included, if nothing changed. */
-export function workloadStatus(input: WishInput, now: string): WorkloadStatus {
+// Others may run after so many slots.
+const slotsPerStep = 2_000;
+
+/**
+ * The status of a workload from what is there. Equal to the previous one, times included, if nothing changed. A step
+ * at a time: who takes them lets others run in between, for a workload may have very many replicas.
+ */
+export function* workloadStatus(input: WishInput, now: string): Generator<undefined, WorkloadStatus> {
   const { workload, slots } = input;
   const { spec, metadata, status: previous } = workload;
   const isBatch = spec.type === 'Batch';
-  const replicas = [...slots.values()].flat();
-  const live = replicas.filter((replica) => !hasEnded(replica));
-  const at = (...stages: readonly string[]): number =>
-    live.filter((replica) => stages.includes(stageOf(replica))).length;
-
-  const wishes = metadata.deletionTimestamp === undefined ? [...slotWishes(input)] : [];
-  const wanted = wishes.flatMap(([slot, { kind }]) => {
-    const replica = slots.get(slot)?.[0];
-    const isMeant = replica !== undefined && (kind === 'Run' || kind === 'Wait' || !hasEnded(replica));
-    return isMeant ? [replica] : [];
-  });
-  const absent = wishes.filter(([slot, { kind }]) => !slots.has(slot) && (kind === 'Run' || kind === 'Wait'));
+  const updateRevision = revisionOf(workload).name;
+  const startDeadlineSeconds = spec.template.startDeadlineSeconds ?? 300;
+  const tally = new ProgressTally({ isBatch, startDeadlineSeconds });
+  let [live, ready, serving, unknown, updated, wanted, absent] = [0, 0, 0, 0, 0, 0, 0];
+  let untilPause = slotsPerStep;
+  for (const replicas of slots.values()) {
+    for (const replica of replicas) {
+      tally.exists(replica);
+      if (hasEnded(replica)) continue;
+      const stage = stageOf(replica);
+      live += 1;
+      if (stage === 'Serving') serving += 1;
+      if (stage === 'Ready' || stage === 'Serving') ready += 1;
+      if (stage === 'Unknown') unknown += 1;
+      if (replica.spec.revision === updateRevision) updated += 1;
+    }
+    if ((untilPause -= 1) === 0) untilPause = yield* pause();
+  }
+  if (metadata.deletionTimestamp === undefined)
+    for (const [slot, { kind }] of slotWishes(input)) {
+      const replica = slots.get(slot)?.[0];
+      const isRun = kind === 'Run' || kind === 'Wait';
+      if (replica !== undefined && (isRun || !hasEnded(replica))) {
+        wanted += 1;
+        tally.isWanted(replica);
+      } else if (replica === undefined && isRun) {
+        absent += 1;
+        tally.isMissing('NotIncarnated');
+      }
+      if ((untilPause -= 1) === 0) untilPause = yield* pause();
+    }
   // A slot of a batch that waits for its next try has given its place to another meanwhile.
   const mostAtOnce = isBatch ? (spec.replicas ?? 1) : Number.POSITIVE_INFINITY;
-  const desired = Math.min(mostAtOnce, wanted.length + absent.length);
-  const updateRevision = revisionOf(workload).name;
-  const updated = live.filter(({ spec: { revision } }) => revision === updateRevision).length;
-  const isUpdated = updated === live.length && absent.length === 0;
-  const progress = progressOf({
-    ...{ replicas, wanted, isBatch, now, previous: previous?.progress },
-    missing: { count: absent.length, reason: 'NotIncarnated' },
-    startDeadlineSeconds: spec.template.startDeadlineSeconds ?? 300,
-  });
+  const desired = Math.min(mostAtOnce, wanted + absent);
+  const isUpdated = updated === live && absent === 0;
+  const progress = tally.result(previous?.progress, now);
   const batch = isBatch ? batchStatus(input, now) : undefined;
-  const ready = at('Ready', 'Serving');
-  const unknown = at('Unknown');
   const isComplete = isBatch
     ? (batch?.succeeded ?? 0) >= completionsOf(spec)
-    : ready >= desired && live.length === desired && isUpdated;
+    : ready >= desired && live === desired && isUpdated;
   const hasFailed = isBatch && hasBatchFailed(workload, slots);
   const selector = `${workloadLabel}=${metadata.name}`;
   const drafts: ConditionDraft[] = [
@@ -80,8 +97,8 @@ export function workloadStatus(input: WishInput, now: string): WorkloadStatus {
   ];
   const status: WorkloadStatus = {
     ...previous,
-    ...{ observedGeneration: metadata.generation, desired, replicas: live.length, readyReplicas: ready },
-    ...{ servingReplicas: at('Serving'), updatedReplicas: updated, unknownReplicas: unknown, selector },
+    ...{ observedGeneration: metadata.generation, desired, replicas: live, readyReplicas: ready },
+    ...{ servingReplicas: serving, updatedReplicas: updated, unknownReplicas: unknown, selector },
     currentRevision: isUpdated ? updateRevision : (previous?.currentRevision ?? updateRevision),
     updateRevision,
     progress,
@@ -89,6 +106,11 @@ export function workloadStatus(input: WishInput, now: string): WorkloadStatus {
     conditions: withTimes(drafts, previous?.conditions ?? [], metadata.generation, now),
   };
   return isDeepStrictEqual(status, previous) && previous !== undefined ? previous : status;
+}
+
+function* pause(): Generator<undefined, number> {
+  yield;
+  return slotsPerStep;
 }
 
 /** Conditions of others stay; of ours, a time changes only when the answer does. */

@@ -3,10 +3,10 @@ import type { Replica, ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Stage } from '../../model/stages.js';
-import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 import { type PlanInput, replicasFinalizer } from './plan-workload.js';
 import { revisionOf } from './revision-of.js';
-import { slotsOf } from './slot-wishes.js';
+import { SlotIndex } from './slot-index.js';
 
 export const workloadOf = (spec: object = {}, metadata: object = {}): Workload =>
   objectOf('Workload', 't', 'web', {
@@ -52,6 +52,14 @@ export const nodeOf = (name: string, spec: object = {}, labels: object = {}): No
     metadata: { labels },
     spec: { region: 'eu', zone: 'a', tenants: [], unschedulable: false, ...spec },
   }) as Node;
+
+function slotsOf(replicas: readonly Replica[]) {
+  const objects = new FakeObjects();
+  for (const replica of replicas) objects.put(replica);
+  const index = new SlotIndex(objects);
+  index.start(new AbortController().signal);
+  return index.slotsOf('uid-web');
+}
 
 export function inputOf(
   workload: Workload,

@@ -77,6 +77,18 @@ function byCertificate(certificate: ClientCertificate, now: WallInstant): Authen
   if (wallMs(certificate.notAfter) <= wallMs(now)) {
     return refused(`the client certificate expired at ${wallTimestamp(certificate.notAfter)}`);
   }
+  let named = namedBy.get(certificate);
+  if (named === undefined) {
+    named = identityNamedBy(certificate);
+    namedBy.set(certificate, named);
+  }
+  return named;
+}
+
+// A connection has one certificate, which does not change, and asks with every request.
+const namedBy = new WeakMap<ClientCertificate, Authentication>();
+
+function identityNamedBy(certificate: ClientCertificate): Authentication {
   const [commonName, ...more] = certificate.commonNames;
   if (commonName === undefined || more.length > 0) {
     return refused('the client certificate does not have exactly one common name');

@@ -1,0 +1,31 @@
+import type { Env } from './env.js';
+
+/** A sleep that can be cut short. A ring while nobody sleeps is kept: the next sleep ends at once. */
+export class Alarm {
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  constructor(private readonly env: Env) {}
+
+  ring(): void {
+    this.#isRung = true;
+    this.#wake?.();
+  }
+
+  /** Whether it slept the whole time: neither was the alarm rung, nor did the signal abort. */
+  async sleep(ms: number, signal: AbortSignal): Promise<boolean> {
+    const woken = new AbortController();
+    const wake = (): void => woken.abort();
+    if (this.#isRung || signal.aborted) wake();
+    this.#wake = wake;
+    signal.addEventListener('abort', wake, { once: true });
+    const hasSlept = await this.env.sleep(ms, woken.signal).then(
+      () => true,
+      () => false,
+    );
+    signal.removeEventListener('abort', wake);
+    this.#wake = undefined;
+    this.#isRung = false;
+    return hasSlept;
+  }
+}

@@ -1,0 +1,80 @@
+import type { ReplicaRef } from '../model/ports.js';
+import type { Policy } from '../model/policy.js';
+import { CellPreemption } from './cell-preemption.js';
+import { CellState } from './cell-state.js';
+import type {
+  NodeAgeMs,
+  PendingReplica,
+  Placement,
+  PreemptionPlan,
+  Turn,
+  TurnResult,
+  Wait,
+} from './contract.js';
+import { gangPlaces } from './gang-places.js';
+import type { Plugin } from './plugin.js';
+import { PreemptionPlanner } from './preemption.js';
+import { propose } from './propose.js';
+
+export interface CellCoreOptions {
+  readonly policy: Policy;
+  readonly seed: number;
+  readonly ages: NodeAgeMs;
+  readonly plugins: readonly Plugin[];
+}
+
+const roomReasons: ReadonlySet<string> = new Set(['NodeFull', 'DeviceTaken', 'PortTaken']);
+
+/** The pure parts of the scheduler over one picture of the cell: place what fits, make room for what may preempt. */
+export class CellCore {
+  readonly cell = new CellState();
+  readonly #planner: PreemptionPlanner;
+
+  constructor(private readonly options: CellCoreOptions) {
+    this.#planner = new PreemptionPlanner(new CellPreemption(this.cell, options));
+  }
+
+  apply(key: string, value: unknown): void {
+    this.cell.apply(key, value);
+  }
+
+  unassume(replica: ReplicaRef): void {
+    this.cell.unassume(replica);
+  }
+
+  /** What it returns is assumed. */
+  propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult {
+    this.cell.version = at.version;
+    const result = propose(this.cell, turn, { ...this.options, snapshotAgeMs: at.ageMs });
+    const short = result.waits.filter(isShortOfRoom);
+    if (short.length === 0) return result;
+    const { plans } = this.#planner.plan(
+      turn.classKey,
+      short.map(({ replica }) => replica),
+    );
+    if (plans.length === 0) return result;
+    const planned = new Set(plans.map(({ replica }) => replica.uid));
+    return { ...result, plans, waits: result.waits.filter(({ replica }) => !planned.has(replica.uid)) };
+  }
+
+  /** Places for at least so many of these, or for none; what it returns is assumed. */
+  proposeGang(
+    replicas: readonly PendingReplica[],
+    atLeast: number,
+  ): readonly (Placement | PreemptionPlan)[] | undefined {
+    return gangPlaces(replicas, atLeast, {
+      // As if their gang had started: that it does is what the places are for.
+      place: (classKey, members) =>
+        propose(this.cell, { classKey, replicas: members.map(alone) }, this.options).placements,
+      preempt: (classKey, members) => this.#planner.plan(classKey, members),
+      undo: (replica) => this.cell.unassume(replica),
+    });
+  }
+}
+
+const isShortOfRoom = ({ replica, reason, reasons }: Wait): boolean =>
+  replica.hold === undefined &&
+  replica.gang === undefined &&
+  (roomReasons.has(reason) || reasons.some((one) => roomReasons.has(one)));
+
+const alone = ({ gang: _, ...replica }: PendingReplica): PendingReplica => replica;

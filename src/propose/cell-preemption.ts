@@ -1,0 +1,174 @@
+import { addAmounts, type Amount, amountOf, ownValue, subtractAmounts } from '../model/amount.js';
+import { amountsAsked } from '../model/asked.js';
+import type { TenantSpec } from '../model/kinds/tenant.js';
+import type { NodeAccount, TenantAccount } from '../model/records.js';
+import type { CellState } from './cell-state.js';
+import type { ClassKey, PreemptionPlan } from './contract.js';
+import { Occupancy } from './occupancy.js';
+import type { Occupant, OccupiedNode } from './occupants.js';
+import type { PreemptingClass, PreemptionCell, SpokenFor } from './preemption.js';
+import { type RoomlessRules, roomlessRules } from './roomless-rules.js';
+import type { VerdictOptions } from './verdicts.js';
+
+/**
+ * A picture of the cell as planners of preemption look at it, kept for as long as the picture is.
+ *
+ * Invariant: a plan counts once. From when it is made until the cell shows its hold, or it is refused (`unassume`), its
+ * replica is assumed in the cell like any placement, and here each victim is spoken for and what it gives to the hold
+ * is not counted twice. The authority evicts victims and moves the replica to Scheduled in one transaction, and what is
+ * in flight here ends with the assumption: no planner ever sees neither or both.
+ */
+export class CellPreemption implements PreemptionCell {
+  readonly #occupancy: Occupancy;
+  readonly #rules = new Map<ClassKey, RoomlessRules>();
+  readonly #inFlight = new Map<
+    string,
+    { readonly plan: PreemptionPlan; readonly victims: readonly SpokenFor[] }
+  >();
+
+  constructor(
+    private readonly cell: CellState,
+    private readonly options: { readonly seed: number } & VerdictOptions,
+  ) {
+    this.#occupancy = new Occupancy(cell);
+  }
+
+  classOf(classKey: ClassKey): PreemptingClass | undefined {
+    const spec = this.cell.revision(classKey)?.spec;
+    if (spec === undefined) return undefined;
+    const { resources } = spec.template;
+    const tenant = classKey.slice(0, classKey.indexOf('/'));
+    const priority = this.cell.priorityClasses.get(spec.priorityClassName ?? 'default');
+    return {
+      tenant,
+      workload: spec.workload,
+      amount: amountOf(amountsAsked(resources)),
+      ports: (resources?.ports ?? []).flatMap((port) =>
+        port.includes(':') ? [Number(port.split(':')[1])] : [],
+      ),
+      priority: priority ?? { value: 0 },
+      isDaemon: this.cell.workload(tenant, spec.workload).stored?.spec.type === 'Daemon',
+    };
+  }
+
+  *nodesFor(classKey: ClassKey): Generator<OccupiedNode> {
+    const { nodes } = this.cell;
+    this.#occupancy.refresh();
+    this.#rules.clear();
+    const spokenFor = this.#spokenFor();
+    const rules = this.#rulesOf(classKey);
+    if (rules === undefined) return;
+    for (let row = 0; row < nodes.rows; row += 1) {
+      if (!nodes.takesWork(row) || !rules.takes(row)) continue;
+      const name = nodes.names[row];
+      const account = nodes.accounts[row];
+      const nodeEpoch = nodes.epochs[row];
+      if (name === undefined || account === undefined || nodeEpoch === undefined) continue;
+      const node: OccupiedNode = {
+        name,
+        nodeEpoch,
+        allocatable: account.allocatable,
+        used: this.#used(row, account),
+        portOwners: account.claims.ports,
+        running: this.#occupancy.running(name),
+        leaving: this.#occupancy.leaving(name),
+      };
+      const victims = spokenFor.get(name);
+      yield victims === undefined ? node : withPlans(node, victims);
+    }
+  }
+
+  allows(classKey: ClassKey, node: string): boolean {
+    const row = this.cell.nodes.rowOf(node);
+    return row !== undefined && this.#rulesOf(classKey)?.allows(row) === true;
+  }
+
+  disruptionsLeft(workload: string): number {
+    const [tenant = '', name = ''] = workload.split('/');
+    const { stored, account } = this.cell.workload(tenant, name);
+    let left = (stored?.spec.disruption?.maxUnavailable ?? 1) - account.disrupted;
+    for (const { victims } of this.#inFlight.values())
+      for (const { occupant, isLimited } of victims)
+        if (isLimited && occupant.workload === workload) left -= 1;
+    return left;
+  }
+
+  accountOf(tenant: string): TenantAccount {
+    return this.cell.tenantAccount(tenant);
+  }
+
+  tenantSpec(tenant: string): TenantSpec | undefined {
+    return this.cell.tenant(tenant).spec;
+  }
+
+  assume(plan: PreemptionPlan, victims: readonly SpokenFor[]): void {
+    this.cell.assume(plan);
+    // What is around is counted again when somebody asks.
+    this.#rules.clear();
+    this.#inFlight.set(`${plan.replica.tenant}/${plan.replica.name}`, { plan, victims });
+  }
+
+  tieOf(node: string): number {
+    const { nodes } = this.cell;
+    const hash = nodes.nameHashes[nodes.rowOf(node) ?? 0] ?? 0;
+    return Math.imul(hash ^ this.options.seed, 0x9e3779b1) >>> 0;
+  }
+
+  #rulesOf(classKey: ClassKey): RoomlessRules | undefined {
+    const known = this.#rules.get(classKey);
+    if (known !== undefined) return known;
+    const made = roomlessRules(this.cell, classKey, this.options);
+    if (made !== undefined) this.#rules.set(classKey, made);
+    return made;
+  }
+
+  /** The victims of plans in flight, by node. */
+  #spokenFor(): ReadonlyMap<string, readonly SpokenFor[]> {
+    const byNode = new Map<string, readonly SpokenFor[]>();
+    for (const [key, { plan, victims }] of this.#inFlight) {
+      if (this.cell.isAssumed(plan.replica))
+        byNode.set(plan.node, [...(byNode.get(plan.node) ?? []), ...victims]);
+      else this.#inFlight.delete(key);
+    }
+    return byNode;
+  }
+
+  /** What is used with what is assumed; the account's own where nothing is, which is nearly everywhere. */
+  #used(row: number, { allocatable, used }: NodeAccount): Amount {
+    const { nodes } = this.cell;
+    const cpuMilli = (nodes.cpuAllocatable[row] ?? 0) - (nodes.cpuFree[row] ?? 0);
+    const memoryBytes = (nodes.memoryAllocatable[row] ?? 0) - (nodes.memoryFree[row] ?? 0);
+    if (
+      allocatable.devices === undefined &&
+      cpuMilli === (used.cpuMilli ?? 0) &&
+      memoryBytes === (used.memoryBytes ?? 0)
+    )
+      return used;
+    const devices: Record<string, number> = {};
+    for (const name of Object.keys(allocatable.devices ?? {})) {
+      const column = nodes.deviceColumn(name);
+      devices[name] = (ownValue(allocatable.devices, name) ?? 0) - (column.free[row] ?? 0);
+    }
+    return { cpuMilli, memoryBytes, devices };
+  }
+}
+
+/** What plans in flight have made of a node: as the authority will leave it. */
+function withPlans(node: OccupiedNode, victims: readonly SpokenFor[]): OccupiedNode {
+  const awaitedOf = new Map(victims.map(({ occupant, awaited }) => [occupant.replica.uid, awaited]));
+  const isFree = ({ replica }: Occupant): boolean => !awaitedOf.has(replica.uid);
+  const asAwaited = (occupant: Occupant): Occupant => {
+    const awaited = awaitedOf.get(occupant.replica.uid);
+    return awaited === undefined ? occupant : { ...occupant, awaited };
+  };
+  return {
+    ...node,
+    // The replica is assumed whole; what its victims still use is in the account already.
+    used: subtractAmounts(
+      node.used,
+      victims.reduce((sum: Amount, { awaited }) => addAmounts(sum, awaited), {}),
+    ),
+    running: node.running.filter(isFree),
+    leaving: [...node.leaving, ...node.running.filter((occupant) => !isFree(occupant))].map(asAwaited),
+  };
+}

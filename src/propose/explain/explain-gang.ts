@@ -1,0 +1,48 @@
+import type { PlacementFacts } from '../../model/explanation.js';
+import type { Gang } from '../../model/kinds/gang.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import { isTerminal, type Stage } from '../../model/stages.js';
+import { type ObjectSide, shownRefusal, topReason } from './explain-replica.js';
+
+export interface GangFacts {
+  readonly gang: Gang;
+  readonly members: readonly Replica[];
+  /** Of the first member that waits to be placed; absent if none does. */
+  readonly placement: PlacementFacts | undefined;
+}
+
+/** Whether a gang has started, and if not how many of its members hold what they need. */
+export function explainGang({ gang, members, placement }: GangFacts): ObjectSide {
+  const stages: Partial<Record<Stage, number>> = {};
+  for (const { status } of members) {
+    const stage = status?.stage ?? 'Queued';
+    stages[stage] = (stages[stage] ?? 0) + 1;
+  }
+  const { metadata, spec, status } = gang;
+  const current = status?.state ?? 'Waiting';
+  const held = `${status?.holds ?? 0} of ${spec.minAvailable} hold capacity`;
+  const cannot = current !== 'Committed' && placement?.isPlaceable === false;
+  const state = cannot ? 'CannotBePlaced' : current === 'Committed' ? 'AsWanted' : 'OnItsWay';
+  const live = members.filter((member) => !isTerminal(member.status?.stage ?? 'Queued')).length;
+  const reason = cannot ? topReason(placement) : current === 'Committed' ? undefined : 'GangIncomplete';
+  return {
+    state,
+    stages,
+    ...(state !== 'AsWanted' && { limitedBy: 'Scheduling', nextMove: 'scheduler' }),
+    ...(reason !== undefined && { reason }),
+    ...(status?.retryAt !== undefined && { deadline: status.retryAt }),
+    ...(status?.operation !== undefined && { operation: status.operation }),
+    ...(placement !== undefined && { placement }),
+    notes: [
+      `${live} members of workload ${spec.workload} have not ended`,
+      ...(status?.attempts === undefined ? [] : [`it has tried ${status.attempts} times`]),
+    ],
+    answer: `gang ${metadata.namespace}/${metadata.name} ${
+      cannot && placement !== undefined
+        ? `cannot start: ${shownRefusal(placement, placement.replica)}; ${held}`
+        : current === 'Committed'
+          ? 'has started together'
+          : `is ${current} and has not started: ${held}`
+    }`,
+  };
+}

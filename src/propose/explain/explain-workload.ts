@@ -1,0 +1,97 @@
+import type { Explanation, PlacementFacts } from '../../model/explanation.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import { isTerminal, type Stage } from '../../model/stages.js';
+import { type ObjectSide, shownRefusal, topReason } from './explain-replica.js';
+
+export interface WorkloadFacts {
+  readonly workload: Workload;
+  /** All its replicas, ended ones too. */
+  readonly replicas: readonly Replica[];
+  /** Of the first replica that waits to be placed; absent if none does. */
+  readonly placement: PlacementFacts | undefined;
+}
+
+/** How far a workload has come, which boundary limits it, and whose move is next. */
+export function explainWorkload({ workload, replicas, placement }: WorkloadFacts): ObjectSide {
+  const { metadata, spec, status } = workload;
+  const stages: Partial<Record<Stage, number>> = {};
+  for (const replica of replicas) {
+    const stage = replica.status?.stage ?? 'Queued';
+    stages[stage] = (stages[stage] ?? 0) + 1;
+  }
+  const { progress } = status ?? {};
+  const isSeen = (status?.observedGeneration ?? 0) >= metadata.generation;
+  const desired = status?.desired ?? spec.replicas ?? 0;
+  const isBatch = spec.type === 'Batch';
+  const there = isBatch ? (status?.batch?.succeeded ?? 0) : (status?.servingReplicas ?? 0);
+  const isWaiting = (stages.Queued ?? 0) > 0;
+  const cannot = isWaiting && placement?.isPlaceable === false;
+  const state = ((): Explanation['state'] => {
+    if (isSeen && status?.conditions?.some(({ type, status: is }) => type === 'Failed' && is === 'True'))
+      return 'Failed';
+    if (cannot) return 'CannotBePlaced';
+    if ((stages.Unknown ?? 0) > 0) return 'Unknown';
+    return isSeen && progress?.reason === undefined && progress !== undefined ? 'AsWanted' : 'OnItsWay';
+  })();
+  const subject = `workload ${metadata.namespace}/${metadata.name}`;
+  const notes = notesOf(workload, replicas, isSeen);
+  if (!isSeen)
+    return {
+      state,
+      stages,
+      notes,
+      limitedBy: 'Authority',
+      reason: 'NotSeenYet',
+      nextMove: 'workload-controller',
+      ...(placement !== undefined && { placement }),
+      answer: `${subject} has changed (generation ${metadata.generation}) and the workload controller has not looked at it yet`,
+    };
+  const limitedBy = progress?.limitedBy;
+  const reason = cannot ? (topReason(placement) ?? progress?.reason) : progress?.reason;
+  return {
+    state,
+    stages,
+    notes,
+    ...(limitedBy !== undefined && { limitedBy }),
+    ...(reason !== undefined && { reason }),
+    ...(progress?.message !== undefined && { message: progress.message }),
+    ...(progress?.since !== undefined && { since: progress.since }),
+    ...(progress?.operation !== undefined && { operation: progress.operation }),
+    ...(progress?.nextMove !== undefined && { nextMove: progress.nextMove }),
+    ...(progress?.deadline !== undefined && { deadline: progress.deadline }),
+    ...(placement !== undefined && { placement }),
+    answer: `${subject} ${verdict({ state, there, desired, isBatch, limitedBy, reason, placement })}`,
+  };
+}
+
+function verdict(parts: {
+  readonly state: Explanation['state'];
+  readonly there: number;
+  readonly desired: number;
+  readonly isBatch: boolean;
+  readonly limitedBy: string | undefined;
+  readonly reason: string | undefined;
+  readonly placement: PlacementFacts | undefined;
+}): string {
+  const { state, there, desired, isBatch, limitedBy, reason, placement } = parts;
+  const count = `${there} of ${desired} ${isBatch ? 'have succeeded' : 'serve'}`;
+  if (state === 'AsWanted') return `is as it should be: ${count}`;
+  if (state === 'Failed') return `has failed: ${reason ?? 'see its conditions'} (${count})`;
+  if (state === 'CannotBePlaced' && placement !== undefined)
+    return `cannot be placed: ${shownRefusal(placement, placement.replica)}; ${count}`;
+  const where = limitedBy === undefined ? '' : ` at ${limitedBy}`;
+  return `is not complete: ${count}; it waits${where}${reason === undefined ? '' : `: ${reason}`}`;
+}
+
+function notesOf({ metadata, status }: Workload, replicas: readonly Replica[], isSeen: boolean): string[] {
+  const notes: string[] = [];
+  if (metadata.deletionTimestamp !== undefined)
+    notes.push(
+      `it is being deleted; ${replicas.filter((one) => !isTerminal(one.status?.stage ?? 'Queued')).length} replicas have not ended`,
+    );
+  for (const { type, status: is, reason, message } of isSeen ? (status?.conditions ?? []) : [])
+    if (is === 'True' && type !== 'Progressing' && type !== 'Available')
+      notes.push(`${type}: ${reason}${message === undefined || message === '' ? '' : ` (${message})`}`);
+  return notes;
+}

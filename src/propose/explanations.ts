@@ -1,0 +1,119 @@
+import type { Env } from '../env/env.js';
+import { type Rate, TokenBucket } from '../env/token-bucket.js';
+import type { Replica } from '../model/kinds/replica.js';
+import type { Actor, Authority, Records, ReplicaRef } from '../model/ports.js';
+import type { Reason } from '../model/reasons.js';
+import { statusKey } from '../model/records.js';
+import { statusIn } from './held-replicas.js';
+
+export interface ExplanationsParts {
+  readonly authority: Pick<Authority, 'postpone'>;
+  readonly records: Records;
+  readonly env: Env;
+  readonly nowMs: () => number;
+  readonly actor: Actor;
+  /** Those of a lot who wait. */
+  readonly waitingIn: (lot: string) => Iterable<ReplicaRef>;
+  readonly onNews: () => void;
+  readonly rate?: Rate;
+}
+
+interface Why {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+interface Walk extends Why {
+  readonly replicas: Iterator<ReplicaRef>;
+}
+
+// What waits is told why, but the writes for it stay a fraction of what the store takes (L8).
+const rateDefault: Rate = { perSecond: 1_000, burst: 1_000 };
+const atOnceMax = 64;
+const looksPerDrain = 512;
+
+/**
+ * [L6] Tells replicas that wait why. A lot of many waits for one reason: it is gone through a few at a time, and a
+ * replica that says so already is left alone, so that under constant inputs nothing is written (L9).
+ */
+export class Explanations {
+  readonly #walks = new Map<string, Walk>();
+  readonly #single = new Map<string, Why & { readonly replica: ReplicaRef }>();
+  // Lots that were gone through, and for which reason. As many as there are lots, until the next `forget`.
+  readonly #told = new Map<string, Why>();
+  readonly #bucket: TokenBucket;
+  #underWay = 0;
+
+  constructor(private readonly parts: ExplanationsParts) {
+    this.#bucket = new TokenBucket(parts.rate ?? rateDefault, parts.nowMs());
+  }
+
+  get nextDueMs(): number | undefined {
+    if (this.#walks.size + this.#single.size === 0 || this.#underWay >= atOnceMax) return undefined;
+    const nowMs = this.parts.nowMs();
+    return nowMs + this.#bucket.msUntilNext(nowMs);
+  }
+
+  lotWaits(lot: string, reason: Reason, message: string): void {
+    if (this.#told.get(lot)?.reason === reason || this.#walks.get(lot)?.reason === reason) return;
+    this.#told.delete(lot);
+    this.#walks.set(lot, { reason, message, replicas: [...this.parts.waitingIn(lot)].values() });
+  }
+
+  /** Another one came to a lot. If the lot is parked it will have no turn of its own, so it is told what the lot was. */
+  joins(lot: string, replica: ReplicaRef, isParked: boolean): void {
+    const why = this.#told.get(lot) ?? this.#walks.get(lot);
+    // Whoever comes is told with the others, when the lot waits again.
+    this.#told.delete(lot);
+    if (why !== undefined && isParked) this.replicaWaits(replica, why.reason, why.message);
+  }
+
+  replicaWaits(replica: ReplicaRef, reason: Reason, message: string): void {
+    this.#single.set(replica.uid, { replica, reason, message });
+  }
+
+  /** From now on every lot is gone through again when it waits: for those who came to one that was told already. */
+  forget(): void {
+    this.#told.clear();
+  }
+
+  /** Sends what the budget allows. */
+  drain(): void {
+    const nowMs = this.parts.nowMs();
+    let looks = looksPerDrain;
+    const mayGoOn = (): boolean =>
+      looks-- > 0 && this.#underWay < atOnceMax && this.#bucket.msUntilNext(nowMs) === 0;
+    for (const [uid, why] of this.#single) {
+      if (!mayGoOn()) return;
+      this.#single.delete(uid);
+      this.#tell(why.replica, why, nowMs);
+    }
+    for (const [lot, walk] of this.#walks) {
+      for (;;) {
+        if (!mayGoOn()) return;
+        const next = walk.replicas.next();
+        if (next.done === true) break;
+        this.#tell(next.value, walk, nowMs);
+      }
+      this.#walks.delete(lot);
+      this.#told.set(lot, { reason: walk.reason, message: walk.message });
+    }
+  }
+
+  #tell(replica: ReplicaRef, { reason, message }: Why, nowMs: number): void {
+    const { records, authority, actor } = this.parts;
+    const status = statusIn<Replica>(records, statusKey('Replica', replica.tenant, replica.name));
+    const said = status?.conditions?.find(({ type }) => type === 'SchedulingRetrying');
+    if (status?.stage !== 'Queued' || (said?.status === 'True' && said.reason === reason)) return;
+    this.#bucket.take(nowMs);
+    this.#underWay += 1;
+    // Best effort: what did not get through is told again when the lot is gone through the next time.
+    void authority
+      .postpone({ actor, replica, reason, message })
+      .catch(() => undefined)
+      .then(() => {
+        this.#underWay -= 1;
+        this.parts.onNews();
+      });
+  }
+}

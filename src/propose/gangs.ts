@@ -1,0 +1,181 @@
+import type { GangStatus } from '../model/kinds/gang.js';
+import type { Placement as PlacementRules } from '../model/parts/placement.js';
+import type { Reason } from '../model/reasons.js';
+import type { Stage } from '../model/stages.js';
+import type { PendingReplica, Placement, PreemptionPlan } from './contract.js';
+
+/**
+ * What a gang does next: from its record, its members and their holds to steps, as plain data. It may be asked at any
+ * time and any number of times; what was done already is not asked for again.
+ *
+ * Invariants:
+ * - Nobody holds, and nobody is asked to leave, for a gang of which not enough members would find a place.
+ * - A gang is committed only when enough holds have all they await: from then on nothing keeps its members apart.
+ * - Of gangs that could take the same nodes one reserves at a time. Two that began at once agree on who goes on.
+ */
+
+/** A gang that has not brought its holds together by then gives them back. Longer than most take to stop. */
+const reservingMsMax = 300_000;
+/** What a member's hold asks for: longer than the gang takes to give up, so that the gang decides, not its holds. */
+export const gangHoldSeconds = 360;
+const backoffMsFirst = 1_000;
+const backoffMsMax = 300_000;
+
+export interface GangView {
+  readonly tenant: string;
+  readonly name: string;
+  readonly state: GangStatus['state'];
+  /** How many members hold, as its record counts. */
+  readonly holds: number;
+  readonly attempts: number;
+  readonly minAvailable: number;
+  readonly priority: number;
+  /** Where its members may go. */
+  readonly rules: PlacementRules;
+  /** On the scheduler's own clock: since when it has been seen in this state. */
+  readonly sinceMs: number;
+}
+
+export interface GangMember {
+  readonly replica: PendingReplica;
+  readonly stage: Stage;
+  readonly hold?: {
+    readonly reservation: string;
+    readonly uid: string;
+    readonly placement: Placement;
+    /** Awaits: victims have not ended. Broken: its node would not take it any more. */
+    readonly state: 'Ready' | 'Awaits' | 'Broken';
+  };
+}
+
+export type GangStep =
+  | { readonly kind: 'Move'; readonly to: GangStatus['state']; readonly message: string }
+  | { readonly kind: 'Reserve'; readonly placement: Placement | PreemptionPlan }
+  | { readonly kind: 'Bind'; readonly placement: Placement }
+  | { readonly kind: 'ReleaseHold'; readonly reservation: string; readonly uid: string }
+  /** As any other replica: its gang has started. */
+  | { readonly kind: 'Place'; readonly replica: PendingReplica }
+  | { readonly kind: 'Wait'; readonly reason: Reason; readonly message: string; readonly untilMs?: number };
+
+export interface GangMoment {
+  readonly nowMs: number;
+  /** From 0 to 1, another one for each gang: so that those that failed together do not try together again. */
+  readonly jitter: number;
+  /** The other gangs that reserve, or are about to. */
+  readonly reserving: readonly GangView[];
+  /** Places for at least so many of these, all on one picture of the cell; undefined if there are not. */
+  readonly plan: (
+    replicas: readonly PendingReplica[],
+    atLeast: number,
+  ) => readonly (Placement | PreemptionPlan)[] | undefined;
+}
+
+export function nextGangSteps(
+  gang: GangView,
+  members: readonly GangMember[],
+  moment: GangMoment,
+): readonly GangStep[] {
+  switch (gang.state) {
+    case 'Waiting':
+      return begin(gang, members, moment);
+    case 'Reserving':
+      return gather(gang, members, moment);
+    case 'Committed':
+      return goForward(members);
+    case 'Released':
+      return giveBack(gang, members);
+  }
+}
+
+const waiting = (members: readonly GangMember[]): readonly PendingReplica[] =>
+  members.filter(({ stage }) => stage === 'Queued').map(({ replica }) => replica);
+
+function begin(gang: GangView, members: readonly GangMember[], moment: GangMoment): readonly GangStep[] {
+  const { minAvailable, name } = gang;
+  const ready = waiting(members);
+  if (ready.length < minAvailable)
+    return [wait('GangIncomplete', `${ready.length} of ${minAvailable} members of gang ${name} are queued`)];
+  const untilMs = retryAtMs(gang, moment.jitter);
+  if (moment.nowMs < untilMs)
+    return [wait('GangIncomplete', `gang ${name} tries again after ${gang.attempts} attempts`, untilMs)];
+  const other = moment.reserving.find((one) => couldMeet(one.rules, gang.rules));
+  if (other !== undefined)
+    return [wait('GangIncomplete', `gang ${other.tenant}/${other.name} reserves there first`)];
+  const places = moment.plan(ready, minAvailable);
+  if (places === undefined) return [wait('NodeFull', `there are no ${minAvailable} places at once`)];
+  return [
+    { kind: 'Move', to: 'Reserving', message: `${places.length} places for ${minAvailable} members` },
+    ...places.map((placement) => ({ kind: 'Reserve', placement }) as const),
+  ];
+}
+
+function gather(gang: GangView, members: readonly GangMember[], moment: GangMoment): readonly GangStep[] {
+  const { minAvailable } = gang;
+  const holds = members.flatMap(({ hold }) => (hold === undefined ? [] : [hold]));
+  const count = (state: 'Ready' | 'Awaits'): number => holds.filter((hold) => hold.state === state).length;
+  if (count('Ready') >= minAvailable)
+    return [{ kind: 'Move', to: 'Committed', message: `${count('Ready')} members hold` }];
+  if (moment.nowMs >= gang.sinceMs + reservingMsMax)
+    return [giveUp(`not together after ${reservingMsMax / 1_000} s`)];
+  const first = moment.reserving.find((one) => couldMeet(one.rules, gang.rules) && goesFirst(one, gang));
+  if (first !== undefined) return [giveUp(`gang ${first.tenant}/${first.name} goes first`)];
+  const broken = holds.filter(({ state }) => state === 'Broken');
+  if (broken.length > 0) return broken.map(released);
+  const missing = minAvailable - count('Ready') - count('Awaits');
+  if (missing <= 0)
+    return [
+      wait('NodeFull', `${count('Awaits')} members await what others free`, gang.sinceMs + reservingMsMax),
+    ];
+  const ready = waiting(members);
+  const places = ready.length < missing ? undefined : moment.plan(ready, missing);
+  if (places === undefined) return [giveUp(`there are no places for ${missing} more members`)];
+  return places.map((placement) => ({ kind: 'Reserve', placement }));
+}
+
+const goForward = (members: readonly GangMember[]): readonly GangStep[] =>
+  members.flatMap(({ stage, hold, replica }): readonly GangStep[] => {
+    if (stage === 'Queued') return [{ kind: 'Place', replica }];
+    return hold?.state === 'Ready' ? [{ kind: 'Bind', placement: hold.placement }] : [];
+  });
+
+function giveBack({ holds, name }: GangView, members: readonly GangMember[]): readonly GangStep[] {
+  const held = members.flatMap(({ hold }) => (hold === undefined ? [] : [hold]));
+  if (held.length > 0) return held.map(released);
+  if (holds > 0) return [wait('GangIncomplete', `${holds} members of gang ${name} still hold`)];
+  return [{ kind: 'Move', to: 'Waiting', message: 'nobody holds for it any more' }];
+}
+
+const wait = (reason: Reason, message: string, untilMs?: number): GangStep => ({
+  kind: 'Wait',
+  reason,
+  message,
+  ...(untilMs !== undefined && { untilMs }),
+});
+const giveUp = (message: string): GangStep => ({ kind: 'Move', to: 'Released', message });
+const released = ({ reservation, uid }: NonNullable<GangMember['hold']>): GangStep => ({
+  kind: 'ReleaseHold',
+  reservation,
+  uid,
+});
+
+/** After each attempt twice as long, up to a bound, and never for all alike. */
+const retryAtMs = ({ attempts, sinceMs }: GangView, jitter: number): number =>
+  attempts === 0
+    ? sinceMs
+    : sinceMs + Math.min(backoffMsMax, backoffMsFirst * 2 ** (attempts - 1)) * (0.5 + jitter / 2);
+
+/** Between two that reserve at once, by what does not change while they do: both come to the same answer. */
+export const goesFirst = (a: GangView, b: GangView): boolean =>
+  a.priority !== b.priority ? a.priority > b.priority : `${a.tenant}/${a.name}` < `${b.tenant}/${b.name}`;
+
+/** Whether there could be a node that both may use, as far as their own rules say. */
+export function couldMeet(a: PlacementRules, b: PlacementRules): boolean {
+  const shareOne = (some: readonly string[] = [], others: readonly string[] = []): boolean =>
+    some.length === 0 || others.length === 0 || some.some((one) => others.includes(one));
+  const labels = new Map(Object.entries(b.nodeSelector ?? {}));
+  return (
+    shareOne(a.regions, b.regions) &&
+    shareOne(a.zones, b.zones) &&
+    Object.entries(a.nodeSelector ?? {}).every(([key, value]) => (labels.get(key) ?? value) === value)
+  );
+}

@@ -1,0 +1,173 @@
+import { amountOf } from '../model/amount.js';
+import type { PriorityClass } from '../model/kinds/priority-class.js';
+import type { Replica } from '../model/kinds/replica.js';
+import type { Tenant } from '../model/kinds/tenant.js';
+import type { Workload } from '../model/kinds/workload.js';
+import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
+import type { Records } from '../model/ports.js';
+import type { Reason } from '../model/reasons.js';
+import { type NodeAccount, objectKey, statusKey, type TenantAccount } from '../model/records.js';
+import type { PendingReplica } from './contract.js';
+import { CellTotal } from './cell-total.js';
+import { type HeldReplicas, statusIn } from './held-replicas.js';
+import { cureOf } from './queue/cures.js';
+import type { LotFacts, PendingQueue } from './queue/pending-queue.js';
+
+export interface IntakeParts {
+  readonly records: Records;
+  readonly queue: PendingQueue;
+  readonly held: HeldReplicas;
+  /** The picture of the cell, which is told of everything. */
+  readonly cell: { apply(key: string, value: unknown): void };
+  /** Whether a workload is this scheduler's. */
+  readonly isOwn: (tenant: string, workload: string) => boolean;
+  readonly nowMs: () => number;
+  readonly onJoin: (lot: string, replica: PendingReplica) => void;
+  /** Something may be there to do. */
+  readonly onNews: () => void;
+}
+
+// Of these the cell is not placed by: leases are renewed all the time, slots and decisions are for others.
+const ignored = ['/l/', '/t/', '/m/', '/o/Event/', '/s/Event/'] as const;
+/** Records whose last value is kept, to see what their next one cures. */
+const compared = ['/a/node/', '/a/tenant/', '/o/Node/', '/s/Node/'] as const;
+
+/**
+ * Takes in the records of the cell: who waits goes into the queue, who holds capacity among the held, and a change
+ * that could cure a reason is remembered until `wakeUp`, so that a thousand changes of a moment wake once.
+ */
+export class Intake {
+  readonly #total = new CellTotal();
+  readonly #before = new Map<string, unknown>();
+  // By `TENANT/NAME`, the uid that is in the queue or among the held.
+  readonly #uids = new Map<string, string>();
+  readonly #cured = new Map<Reason, Set<string> | 'All'>();
+  #isTotalNew = false;
+  #arePrioritiesNew = false;
+
+  constructor(private readonly parts: IntakeParts) {}
+
+  get hasCures(): boolean {
+    return this.#cured.size > 0;
+  }
+
+  take(key: string, value: unknown): void {
+    if (ignored.some((prefix) => key.startsWith(prefix))) return;
+    const { cell, held, onNews } = this.parts;
+    cell.apply(key, value);
+    if (key.startsWith('/s/Replica/') || key.startsWith('/o/Replica/')) {
+      this.#lookAt(key.slice('/s/Replica/'.length));
+      return;
+    }
+    if (held.changed(key)) onNews();
+    const before = this.#before.get(key);
+    const cure = cureOf(key, before, value);
+    if (cure !== undefined) this.#remember(cure.reasons, cure.tenant);
+    if (value === undefined) this.#before.delete(key);
+    else if (compared.some((prefix) => key.startsWith(prefix))) this.#before.set(key, value);
+    this.#note(key, value);
+  }
+
+  /** Wakes what the changes since the last call could have cured. */
+  wakeUp(): void {
+    const { queue } = this.parts;
+    if (this.#arePrioritiesNew) queue.reprioritize((classKey) => this.#priorityOf(classKey));
+    if (this.#isTotalNew) {
+      queue.shares.setTotal(this.#total.amount);
+      queue.reorderAll();
+    }
+    this.#isTotalNew = this.#arePrioritiesNew = false;
+    for (const [reason, tenants] of this.#cured) {
+      if (tenants === 'All') queue.wake(reason);
+      else for (const tenant of tenants) queue.wake(reason, tenant);
+    }
+    this.#cured.clear();
+  }
+
+  #note(key: string, value: unknown): void {
+    const { queue } = this.parts;
+    if (key.startsWith('/a/node/')) {
+      if (this.#total.set(key.slice('/a/node/'.length), value as NodeAccount | undefined))
+        this.#isTotalNew = true;
+    } else if (key.startsWith('/a/tenant/')) {
+      const tenant = key.slice('/a/tenant/'.length);
+      queue.shares.setUsed(tenant, (value as TenantAccount | undefined)?.used ?? {});
+      queue.reorder(tenant);
+    } else if (key.startsWith('/o/Tenant/_/')) {
+      const tenant = key.slice('/o/Tenant/_/'.length);
+      queue.shares.setWeight(tenant, (value as Tenant | undefined)?.spec.weight ?? 1);
+      queue.reorder(tenant);
+    } else if (key.startsWith('/o/PriorityClass/')) this.#arePrioritiesNew = true;
+  }
+
+  #remember(reasons: readonly Reason[], tenant: string | undefined): void {
+    for (const reason of reasons) {
+      const known = this.#cured.get(reason);
+      if (tenant === undefined) this.#cured.set(reason, 'All');
+      else if (known === undefined) this.#cured.set(reason, new Set([tenant]));
+      else if (known !== 'All') known.add(tenant);
+    }
+    this.parts.onNews();
+  }
+
+  /** Puts a replica where it belongs now. */
+  #lookAt(key: string): void {
+    const { records, queue, held, onNews } = this.parts;
+    const slash = key.indexOf('/');
+    const [tenant, name] = [key.slice(0, slash), key.slice(slash + 1)];
+    const stored = records.read(objectKey('Replica', tenant, name)) as Replica | undefined;
+    const status = statusIn<Replica>(records, statusKey('Replica', tenant, name));
+    const uid = stored?.metadata.uid;
+    const known = this.#uids.get(key);
+    const isQueued = status?.stage === 'Queued';
+    const isScheduled = status?.stage === 'Scheduled' && status.hold !== undefined;
+    const isPending = (isQueued || isScheduled) && stored?.metadata.deletionTimestamp === undefined;
+    if (known !== undefined && (known !== uid || !isPending || !isQueued)) queue.remove(known);
+    if (known !== undefined && (known !== uid || !isPending || !isScheduled)) held.remove(known);
+    if (stored === undefined || uid === undefined || !isPending) {
+      this.#uids.delete(key);
+      return;
+    }
+    const { workload, slot, revision, gang } = stored.spec;
+    if (!this.parts.isOwn(tenant, workload)) return;
+    const member = gang === undefined ? {} : { gang };
+    if (isScheduled) held.add({ tenant, name, uid, hold: status.hold ?? '', ...member });
+    else if (known !== uid || queue.stateOf(uid) === undefined) {
+      const classKey = `${tenant}/${revision}`;
+      const replica: PendingReplica = {
+        ...{ tenant, name, uid, classKey, workload, slot, sinceMs: this.parts.nowMs() },
+        ...member,
+      };
+      const facts = this.#factsOf(replica);
+      queue.add(replica, facts);
+      this.parts.onJoin(facts.lot, replica);
+    } else return;
+    this.#uids.set(key, uid);
+    onNews();
+  }
+
+  #factsOf({ tenant, workload, slot, classKey, gang }: PendingReplica): LotFacts {
+    const { records } = this.parts;
+    const isDaemon =
+      (records.read(objectKey('Workload', tenant, workload)) as Workload | undefined)?.spec.type === 'Daemon';
+    const lot = gang !== undefined ? `gang ${tenant}/${gang}` : isDaemon ? `${classKey} ${slot}` : classKey;
+    return {
+      lot,
+      priority: this.#priorityOf(classKey),
+      amount: amountOf(this.#revision(classKey)?.spec.template.resources ?? {}),
+      ...(gang !== undefined && { isWhole: true }),
+    };
+  }
+
+  #revision(classKey: string): WorkloadRevision | undefined {
+    return this.parts.records.read(`/o/WorkloadRevision/${classKey}`) as WorkloadRevision | undefined;
+  }
+
+  #priorityOf(classKey: string): number {
+    const name = this.#revision(classKey)?.spec.priorityClassName ?? 'default';
+    const found = this.parts.records.read(objectKey('PriorityClass', undefined, name)) as
+      | PriorityClass
+      | undefined;
+    return found?.spec.value ?? 0;
+  }
+}

@@ -1,0 +1,168 @@
+import { type Backoff, backoffAfter } from '../env/backoff.js';
+import type { Env } from '../env/env.js';
+import { EventHeap, type HeapEvent } from '../env/event-heap.js';
+import { Fifo } from '../env/fifo.js';
+import { TokenBucket, type Rate } from '../env/token-bucket.js';
+import { errorTable, isBerthError } from '../model/errors.js';
+import type { Authority, Outcome, Proposal } from '../model/ports.js';
+
+/** A proposal on its way, with whatever its sender wants to find again. */
+export interface Sent<T> {
+  readonly proposal: Proposal;
+  readonly about: T;
+  attempts: number;
+}
+
+export interface OutboxParts<T> {
+  readonly authority: Pick<Authority, 'bind'>;
+  readonly env: Env;
+  readonly nowMs: () => number;
+  /** Told of every answer but UnknownOutcome, which the outbox takes care of. */
+  readonly onAnswer: (sent: Sent<T>, outcome: Exclude<Outcome<unknown>, { kind: 'UnknownOutcome' }>) => void;
+  /** Told each time that an outcome is not known. */
+  readonly onUnknown: (sent: Sent<T>) => void;
+  /** Reads back: whether it still makes sense to send this again. */
+  readonly isOpen: (proposal: Proposal) => boolean;
+  /** There is room again, or something became due. */
+  readonly onNews: () => void;
+  readonly retries?: Rate;
+  readonly backoff?: Backoff;
+}
+
+interface Due<T> extends HeapEvent {
+  readonly sent: Sent<T>;
+}
+
+// Several under way, so that the next is there when a flush ends; each large enough to fill many transactions.
+const proposalsPerBatch = 512;
+const batchesMax = 6;
+const retriesDefault: Rate = { perSecond: 1_000, burst: 5_000 };
+const backoffDefault: Backoff = { firstMs: 100, mostMs: 10_000 };
+
+/**
+ * Proposals on their way to the authority, in batches, some under way at once.
+ *
+ * A proposal whose outcome is not known stays here: it is read back, and sent again as it was, under its own id, until
+ * its outcome is known or it does not matter any more. Such repeats share a budget (L8). An authority that does not
+ * answer is waited for, longer each time; meanwhile nothing is sent, and there is no room for more.
+ */
+export class Outbox<T> {
+  readonly #waiting = new Fifo<Sent<T>>();
+  readonly #dues = new EventHeap<Due<T>>();
+  readonly #retries: TokenBucket;
+  readonly #backoff: Backoff;
+  #batches = 0;
+  #underWay = 0;
+  #failures = 0;
+  #pausedUntilMs = 0;
+  #sequence = 0;
+  #isClosed = false;
+
+  constructor(private readonly parts: OutboxParts<T>) {
+    this.#retries = new TokenBucket(parts.retries ?? retriesDefault, parts.nowMs());
+    this.#backoff = parts.backoff ?? backoffDefault;
+  }
+
+  /** How many more it takes now. */
+  get room(): number {
+    if (this.#pausedUntilMs > this.parts.nowMs()) return 0;
+    return proposalsPerBatch * batchesMax - this.#underWay - this.#waiting.size;
+  }
+
+  /** How many are on their way, or wait to be sent again. */
+  get size(): number {
+    return this.#waiting.size + this.#underWay + this.#dues.size;
+  }
+
+  /** When there is something to do although nobody answers. */
+  get nextDueMs(): number | undefined {
+    const dueMs = this.#dues.peek()?.atMs ?? Number.POSITIVE_INFINITY;
+    const nextMs = this.#waiting.size > 0 && this.#batches === 0 ? this.#pausedUntilMs : dueMs;
+    return Math.min(nextMs, dueMs) === Number.POSITIVE_INFINITY ? undefined : Math.min(nextMs, dueMs);
+  }
+
+  add(proposal: Proposal, about: T): void {
+    this.#waiting.push({ proposal, about, attempts: 0 });
+  }
+
+  /** Sends what can be sent. */
+  send(): void {
+    const nowMs = this.parts.nowMs();
+    this.#takeDue(nowMs);
+    if (this.#pausedUntilMs > nowMs) return;
+    while (this.#waiting.size > 0 && this.#batches < batchesMax && !this.#isClosed) {
+      const batch: Sent<T>[] = [];
+      while (batch.length < proposalsPerBatch) {
+        const sent = this.#waiting.shift();
+        if (sent === undefined) break;
+        sent.attempts += 1;
+        batch.push(sent);
+      }
+      void this.#sendBatch(batch);
+    }
+  }
+
+  /** Sends nothing more; answers that still come are passed over. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #sendBatch(batch: readonly Sent<T>[]): Promise<void> {
+    this.#batches += 1;
+    this.#underWay += batch.length;
+    let outcomes: readonly Outcome<unknown>[] | undefined;
+    let isCertain = false;
+    try {
+      outcomes = await this.parts.authority.bind(batch.map(({ proposal }) => proposal));
+    } catch (error) {
+      // Nothing was done for certain, or it is not known: sent again as it is in both cases, read back first in one.
+      isCertain = isBerthError(error) && errorTable[error.code].callerMay !== 'readBack';
+    }
+    this.#batches -= 1;
+    this.#underWay -= batch.length;
+    if (this.#isClosed) return;
+    let known = 0;
+    for (const [index, sent] of batch.entries()) {
+      const outcome = outcomes?.[index];
+      if (outcome !== undefined && outcome.kind !== 'UnknownOutcome') {
+        known += 1;
+        this.parts.onAnswer(sent, outcome);
+      } else if (isCertain) this.#waiting.push(sent);
+      else this.#later(sent);
+    }
+    this.#noteHealth(known > 0);
+    this.parts.onNews();
+  }
+
+  #noteHealth(isHealthy: boolean): void {
+    if (isHealthy) {
+      this.#failures = 0;
+      return;
+    }
+    this.#failures += 1;
+    const { env, nowMs } = this.parts;
+    this.#pausedUntilMs = nowMs() + backoffAfter(this.#backoff, this.#failures, env.random);
+  }
+
+  #later(sent: Sent<T>): void {
+    const { env, nowMs, onUnknown } = this.parts;
+    onUnknown(sent);
+    const atMs = nowMs() + backoffAfter(this.#backoff, sent.attempts, env.random);
+    this.#dues.push({ atMs, tiebreak: 0, sequence: ++this.#sequence, sent });
+  }
+
+  #takeDue(nowMs: number): void {
+    for (let due = this.#dues.peek(); due !== undefined && due.atMs <= nowMs; due = this.#dues.peek()) {
+      this.#dues.pop();
+      const { sent } = due;
+      // What has landed, or is of no use any more, the records have told the others already.
+      if (!this.parts.isOpen(sent.proposal)) continue;
+      if (this.#retries.take(nowMs)) this.#waiting.push(sent);
+      else
+        this.#dues.push({
+          ...{ atMs: nowMs + Math.max(1, this.#retries.msUntilNext(nowMs)), tiebreak: 0 },
+          ...{ sequence: ++this.#sequence, sent },
+        });
+    }
+  }
+}

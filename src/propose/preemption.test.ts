@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { amountOf } from '../model/amount.js';
+import { PreemptionPlanner, type PreemptionResult } from './preemption.js';
+import { occupant, occupiedNode, pendingOf, plainCell } from './plain-cell.fixture.js';
+
+type Options = Parameters<typeof plainCell>[0];
+
+const planFor = (count: number, options: Options, classKey = Object.keys(options.classes)[0] ?? '') =>
+  new PreemptionPlanner(plainCell(options)).plan(classKey, pendingOf(classKey, count));
+
+/** `NODE: VICTIM, VICTIM` of each plan. */
+const shown = ({ plans }: PreemptionResult): string[] =>
+  plans.map(({ node, victims }) => `${node}: ${victims.map(({ name }) => name).join(', ')}`);
+
+const high = { value: 10 };
+const full = { offers: { cpu: '4', memory: '16Gi' } };
+
+describe('who makes room for whom', () => {
+  it('[L10] a guarantee is reclaimed from a borrower of a higher priority, whatever limit that has', () => {
+    const borrower = occupant('borrower', { amount: { cpu: '4' }, priority: 1_000 });
+    const options: Options = {
+      nodes: [occupiedNode('n1', { ...full, running: [borrower] })],
+      classes: { 'bank/own': { asks: { cpu: '2' } } },
+      guaranteed: { bank: { cpu: '2' } },
+      disruptionsLeft: { 'shop/borrower': 0 },
+    };
+    expect(shown(planFor(1, options))).toEqual(['n1: borrower']);
+    expect(planFor(1, options).plans[0]?.frees).toEqual(amountOf({ cpu: '4' }));
+    // What is above the guarantee is borrowed as well, and then priority decides.
+    expect(shown(planFor(1, { ...options, guaranteed: { bank: { cpu: '1' } } }))).toEqual([]);
+  });
+
+  it('ranks must differ: neither equals nor those above are asked to leave, nor any whose class may not preempt', () => {
+    const running = [
+      occupant('equal', { priority: 10 }),
+      occupant('above', { priority: 11 }),
+      occupant('sure', { rank: 'Guaranteed', priority: -5 }),
+      occupant('low', { priority: 9 }),
+    ];
+    const nodes = [occupiedNode('n1', { ...full, running })];
+    expect(shown(planFor(1, { nodes, classes: { 'shop/urgent': { priority: high } } }))).toEqual(['n1: low']);
+    const asks = { cpu: '2' };
+    expect(planFor(1, { nodes, classes: { 'shop/urgent': { asks, priority: high } } })).toMatchObject({
+      plans: [],
+      without: [{ name: 'urgent-0-1' }],
+    });
+    const humble = { value: 10, preemption: 'Never' } as const;
+    expect(shown(planFor(1, { nodes, classes: { 'shop/urgent': { priority: humble } } }))).toEqual([]);
+  });
+
+  it('never those of its own workload', () => {
+    const nodes = [occupiedNode('n1', { ...full, running: [occupant('old', { workload: 'urgent' })] })];
+    const asks = { cpu: '4' };
+    expect(shown(planFor(1, { nodes, classes: { 'shop/urgent': { asks, priority: high } } }))).toEqual([]);
+    expect(shown(planFor(1, { nodes, classes: { 'bank/urgent': { asks, priority: high } } }))).toEqual([
+      'n1: old',
+    ]);
+  });
+
+  it.each([
+    [
+      'the lowest ranks, however many',
+      { n1: [occupant('a', { amount: { cpu: '4' }, priority: 5 })] },
+      { n2: [1, 2, 3, 4].map((index) => occupant(`b${index}`, { priority: 4 })) },
+      'n2: b1, b2, b3, b4',
+    ],
+    [
+      'the fewest',
+      { n1: [1, 2, 3, 4].map((index) => occupant(`a${index}`)) },
+      { n2: [2, 3].map((index) => occupant(`b${index}`, { amount: { cpu: '2' } })) },
+      'n2: b2, b3',
+    ],
+    [
+      'the least that is freed beyond what is missing',
+      { n1: [occupant('a', { amount: { cpu: '4', memory: '8Gi' } })] },
+      { n2: [occupant('b', { amount: { cpu: '4', memory: '1Gi' } })] },
+      'n2: b',
+    ],
+    [
+      'the youngest',
+      { n1: [occupant('a', { amount: { cpu: '4' }, born: 7 })] },
+      { n2: [occupant('b', { amount: { cpu: '4' }, born: 8 })] },
+      'n2: b',
+    ],
+    [
+      'the one the seed says',
+      { n1: [occupant('a', { amount: { cpu: '4' } })] },
+      { n2: [occupant('b', { amount: { cpu: '4' } })] },
+      'n1: a',
+    ],
+  ])('of two nodes it takes %s', (_, first, second, expected) => {
+    const nodes = Object.entries({ ...first, ...second }).map(([name, running]) =>
+      occupiedNode(name, { ...full, running }),
+    );
+    const classes = { 'bank/urgent': { asks: { cpu: '4' }, priority: high } };
+    expect(shown(planFor(1, { nodes, classes }))).toEqual([expected]);
+    expect(shown(planFor(1, { nodes: nodes.toReversed(), classes }))).toEqual([expected]);
+  });
+
+  it('obeys disruption limits by priority, over all its plans', () => {
+    const web = (name: string) => occupant(name, { workload: 'web', amount: { cpu: '4' } });
+    const options: Options = {
+      nodes: ['1', '2', '3'].map((name) => occupiedNode(`n${name}`, { ...full, running: [web(name)] })),
+      classes: { 'bank/urgent': { asks: { cpu: '4' }, priority: high } },
+      disruptionsLeft: { 'shop/web': 2 },
+    };
+    const result = planFor(3, options);
+    expect(shown(result)).toEqual(['n1: 1', 'n2: 2']);
+    expect(result.without.map(({ name }) => name)).toEqual(['urgent-2-1']);
+  });
+
+  it('counts devices and ports that come free', () => {
+    const gpu = { cpu: '1', devices: { gpu: 1 } };
+    const running = [
+      occupant('plain', { amount: { cpu: '1' } }),
+      occupant('gpu', { amount: gpu }),
+      occupant('port', { ports: [8080] }),
+    ];
+    const nodes = [occupiedNode('n1', { offers: { cpu: '4', devices: { gpu: 1 } }, running })];
+    const ask = (asks: object, ports: number[]): string[] =>
+      shown(planFor(1, { nodes, classes: { 'bank/urgent': { asks, ports, priority: high } } }));
+    expect(ask(gpu, [])).toEqual(['n1: gpu']);
+    expect(ask({ cpu: '1' }, [8080])).toEqual(['n1: port']);
+    expect(ask({ cpu: '2' }, [8080])).toEqual(['n1: port']);
+    expect(ask(gpu, [8080, 9090])).toEqual(['n1: port, gpu']);
+    expect(ask({ cpu: '1', devices: { fpga: 1 } }, [])).toEqual([]);
+  });
+
+  it('makes up for what is used beyond what a node offers', () => {
+    const running = [occupant('a', { amount: { cpu: '4' } }), occupant('b', { amount: { cpu: '3' } })];
+    const nodes = [occupiedNode('n1', { ...full, running })];
+    const classes = { 'bank/urgent': { asks: { cpu: '2' }, priority: high } };
+    expect(shown(planFor(1, { nodes, classes }))).toEqual(['n1: a, b']);
+  });
+
+  it('a tenant at its limit, or without a grant, makes nobody leave', () => {
+    const nodes = [occupiedNode('n1', { ...full, running: [occupant('a', { amount: { cpu: '4' } })] })];
+    const classes = { 'bank/urgent': { asks: { cpu: '2' }, priority: high } };
+    const grant = { epoch: { cell: 1, number: 1 }, source: 'Whole' as const };
+    const withMost = (replicas: number) => ({
+      bank: { used: { replicas: 1 }, grant: { ...grant, most: { replicas } } },
+    });
+    expect(shown(planFor(1, { nodes, classes, accounts: withMost(1) }))).toEqual([]);
+    expect(shown(planFor(1, { nodes, classes, accounts: withMost(2) }))).toEqual(['n1: a']);
+    const expired = { bank: { grant: { ...grant, most: {}, isExpired: true } } };
+    expect(shown(planFor(1, { nodes, classes, accounts: expired }))).toEqual([]);
+  });
+});
+
+describe('what is on its way already', () => {
+  const urgent = { 'bank/urgent': { asks: { cpu: '2' }, priority: high } };
+
+  it('who leaves already is spoken for before anybody is asked to leave', () => {
+    const nodes = [
+      occupiedNode('n1', { ...full, running: [occupant('a', { amount: { cpu: '4' }, priority: -5 })] }),
+      occupiedNode('n2', {
+        ...full,
+        running: [occupant('b'), occupant('c')],
+        leaving: [occupant('goes', { amount: { cpu: '2' } })],
+      }),
+    ];
+    expect(shown(planFor(1, { nodes, classes: urgent }))).toEqual(['n2: goes']);
+    const classes = { 'bank/urgent': { asks: { cpu: '3' }, priority: high } };
+    expect(shown(planFor(1, { nodes: nodes.slice(1), classes }))).toEqual(['n2: goes, b']);
+  });
+
+  it('waits for what others that leave will free beyond what is awaited of them, and asks nobody to leave', () => {
+    const goes = occupant('goes', { amount: { cpu: '4' }, priority: 99, awaited: { cpu: '1' } });
+    const nodes = [
+      occupiedNode('n1', { ...full, leaving: [goes] }),
+      occupiedNode('n2', { ...full, running: [occupant('a', { amount: { cpu: '4' } })] }),
+    ];
+    const result = planFor(2, { nodes, classes: urgent });
+    expect(result.comesFree.map(({ replica, node }) => [replica.name, node])).toEqual([['urgent-0-1', 'n1']]);
+    // What comes free there is not enough for two.
+    expect(shown(result)).toEqual(['n2: a']);
+  });
+
+  it('[S9] what is awaited by a hold is nobody else’s', () => {
+    const goes = occupant('goes', { amount: { cpu: '4' }, awaited: { cpu: '3' } });
+    const nodes = [occupiedNode('n1', { ...full, leaving: [goes] })];
+    expect(planFor(1, { nodes, classes: urgent })).toMatchObject({ plans: [], comesFree: [], without: [{}] });
+  });
+
+  it('a replica that has a hold is not planned for a second time', () => {
+    const nodes = [occupiedNode('n1', { ...full, running: [occupant('a', { amount: { cpu: '4' } })] })];
+    const planner = new PreemptionPlanner(plainCell({ nodes, classes: urgent }));
+    const hold = { reservation: 'hold-1', node: 'n1' };
+    expect(shown(planner.plan('bank/urgent', pendingOf('bank/urgent', 1, { hold })))).toEqual([]);
+  });
+
+  it('each plan counts what those before it took: room, victims, guarantee and neighbours', () => {
+    const running = ['a', 'b', 'c', 'd'].map((name, index) => occupant(name, { priority: index }));
+    const nodes = [
+      occupiedNode('n1', { ...full, running }),
+      occupiedNode('n2', { ...full, running: [occupant('z', { amount: { cpu: '4' }, priority: 50 })] }),
+    ];
+    const asks = { cpu: '1' };
+    const classes = { 'bank/urgent': { asks, priority: { value: 2 } } };
+    expect(shown(planFor(5, { nodes, classes }))).toEqual(['n1: a', 'n1: b']);
+    // Two are within the guarantee: they may take the place of anything that is borrowed, the third may not.
+    const guaranteed = { bank: { cpu: '2' } };
+    const inClass = { 'bank/urgent': { asks, priority: { value: -9 } } };
+    expect(shown(planFor(5, { nodes, classes: inClass, guaranteed }))).toEqual(['n1: a', 'n1: b']);
+    expect(shown(planFor(5, { nodes, classes: inClass, guaranteed, perDomainMax: 1 }))).toEqual([
+      'n1: a',
+      'n2: z',
+    ]);
+  });
+
+  it('what a plan frees beyond its need is there for the next one, without another victim', () => {
+    const nodes = [occupiedNode('n1', { ...full, running: [occupant('a', { amount: { cpu: '4' } })] })];
+    const result = planFor(3, { nodes, classes: urgent });
+    expect(shown(result)).toEqual(['n1: a']);
+    expect(result.comesFree.map(({ replica }) => replica.name)).toEqual(['urgent-1-1']);
+    expect(result.without.map(({ name }) => name)).toEqual(['urgent-2-1']);
+  });
+});

@@ -1,0 +1,360 @@
+import { Alarm } from '../env/alarm.js';
+import { backoffAfter } from '../env/backoff.js';
+import type { Env } from '../env/env.js';
+import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
+import type { Replica } from '../model/kinds/replica.js';
+import type {
+  Actor,
+  Authority,
+  LeadingTerm,
+  Outcome,
+  Proposal,
+  Records,
+  ReplicaRef,
+} from '../model/ports.js';
+import { reasonTable } from '../model/reasons.js';
+import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
+import type { Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
+import { Explanations } from './explanations.js';
+import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
+import { Intake } from './intake.js';
+import { type DecisionSink, OpenDecision } from './open-decision.js';
+import { Outbox, type Sent } from './outbox.js';
+import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
+import type { SchedulerCounters } from './scheduler-counters.js';
+
+/** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
+export interface SchedulingCore {
+  apply(key: string, value: unknown): void;
+  unassume(replica: ReplicaRef): void;
+  /** On the cell as it is now, which stands at this resourceVersion. What it places stays assumed. */
+  propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult;
+}
+
+export interface TermParts {
+  readonly authority: Authority;
+  readonly records: Records;
+  readonly env: Env;
+  readonly decisions: DecisionSink;
+  readonly core: SchedulingCore;
+  readonly policyRevision: string;
+  readonly lease: string;
+  /** Names this process. */
+  readonly name: string;
+  readonly server: string;
+  readonly isOwn: (tenant: string, workload: string) => boolean;
+  readonly counters: SchedulerCounters;
+  readonly onProblem: (message: string) => void;
+}
+
+/** What a proposal on its way is about. */
+interface About {
+  readonly decision: OpenDecision | undefined;
+  readonly isHeld: boolean;
+}
+
+const turnMax = 256;
+// Others get a turn after so long: half of what they may be kept waiting for, as a single class can take as long again.
+const sliceMs = 8;
+const recordsPerSlice = 2_000;
+const wakeEveryMs = 20;
+const sweepMs = 60_000;
+// No record says that a node was heard of again: who waits for that looks for itself.
+const freshnessLookMs = 2_000;
+const holdSeconds = 60;
+const backoff = { firstMs: 100, mostMs: 10_000 };
+
+/**
+ * One term of a scheduler: takes in the cell, hands turns of the queue to the core, sends what it proposes and turns
+ * every answer into what happens next. It holds nothing that the next term would need.
+ */
+export class SchedulingTerm {
+  readonly #startedAt: MonotonicInstant;
+  readonly #queue: PendingQueue;
+  readonly #held: HeldReplicas;
+  readonly #intake: Intake;
+  readonly #outbox: Outbox<About>;
+  readonly #explanations: Explanations;
+  readonly #alarm: Alarm;
+  readonly #actor: Actor;
+  readonly #signal: AbortSignal;
+  #operations = 0;
+  #wokenAtMs = 0;
+  #sweptAtMs = 0;
+  #freshnessAtMs = 0;
+  #changedAtMs = 0;
+  #reserving = 0;
+
+  constructor(
+    private readonly parts: TermParts,
+    private readonly term: LeadingTerm,
+  ) {
+    const { env, records, authority, core, isOwn, lease, name } = parts;
+    this.#startedAt = env.clock.monotonic();
+    this.#signal = term.signal;
+    this.#alarm = new Alarm(env);
+    this.#actor = { kind: 'scheduler', name, lease: { name: lease, epoch: term.epoch } };
+    const nowMs = (): number => this.#nowMs();
+    const onNews = (): void => this.#alarm.ring();
+    const { random } = env;
+    this.#queue = new PendingQueue({ random, backoff, turnMax });
+    this.#held = new HeldReplicas({ records, random, backoff });
+    this.#explanations = new Explanations({
+      ...{ authority, records, env, nowMs, onNews, actor: this.#actor },
+      waitingIn: (lot) => this.#queue.waitingIn(lot),
+    });
+    this.#intake = new Intake({
+      ...{ records, queue: this.#queue, held: this.#held, cell: core, isOwn, nowMs, onNews },
+      onJoin: (lot, replica) =>
+        this.#explanations.joins(lot, replica, this.#queue.stateOf(replica.uid) === 'parked'),
+    });
+    this.#outbox = new Outbox<About>({
+      ...{ authority, env, nowMs, onNews },
+      onAnswer: (sent, outcome) => this.#answered(sent, outcome),
+      onUnknown: ({ proposal, about, attempts }) => {
+        this.parts.counters.answered('UnknownOutcome');
+        about.decision?.answer(proposal.operation, { kind: 'UnknownOutcome', message: '' }, attempts);
+      },
+      isOpen: (proposal) => this.#isOpen(proposal),
+    });
+  }
+
+  get queue(): PendingQueue {
+    return this.#queue;
+  }
+
+  get held(): number {
+    return this.#held.size;
+  }
+
+  /** How many proposals are on their way. */
+  get underWay(): number {
+    return this.#outbox.size + this.#reserving;
+  }
+
+  /** How long ago the cell last changed, as far as this scheduler has seen. */
+  get snapshotAgeMs(): number {
+    return this.#nowMs() - this.#changedAtMs;
+  }
+
+  /** Schedules until the term ends. */
+  async run(): Promise<void> {
+    await this.#load();
+    while (!this.#signal.aborted) {
+      const isMore = this.#work();
+      if (isMore) await this.parts.env.yield();
+      else await this.#alarm.sleep(this.#restMs(), this.#signal);
+    }
+    this.#outbox.close();
+  }
+
+  async #load(): Promise<void> {
+    const { records, env } = this.parts;
+    // Followed before it is read: no change falls in between, and taking in a record twice changes nothing.
+    records.follow((key, value) => {
+      this.#changedAtMs = this.#nowMs();
+      this.#intake.take(key, value);
+    }, this.#signal);
+    let left = recordsPerSlice;
+    // Replicas last: their classes and priorities are known then.
+    for (const prefix of ['/a/', '/e/', '/o/', '/s/'])
+      for (const [key, value] of records.entries(prefix)) {
+        if (this.#signal.aborted) return;
+        this.#intake.take(key, value);
+        left -= 1;
+        if (left > 0) continue;
+        left = recordsPerSlice;
+        await env.yield();
+      }
+    this.#intake.wakeUp();
+    this.#sweptAtMs = this.#nowMs();
+  }
+
+  /** One stretch of work. Whether there is more to do at once. */
+  #work(): boolean {
+    const fromMs = this.#nowMs();
+    if (fromMs - this.#sweptAtMs >= sweepMs) this.#sweep(fromMs);
+    if (fromMs - this.#wokenAtMs >= wakeEveryMs) {
+      this.#wokenAtMs = fromMs;
+      this.#intake.wakeUp();
+    }
+    if (fromMs - this.#freshnessAtMs >= freshnessLookMs) {
+      this.#freshnessAtMs = fromMs;
+      this.#queue.wake('NodeStale');
+    }
+    for (const ready of this.#held.take(fromMs)) this.#bindHeld(ready);
+    let isMore = false;
+    while (this.#outbox.room >= turnMax && this.#reserving < turnMax) {
+      isMore = this.#nowMs() - fromMs >= sliceMs;
+      if (isMore) break;
+      const turn = this.#queue.take(this.#nowMs());
+      if (turn === undefined) break;
+      this.#schedule(turn);
+    }
+    this.#outbox.send();
+    this.#explanations.drain();
+    this.parts.counters.stretch(this.#nowMs() - fromMs);
+    return isMore;
+  }
+
+  #sweep(nowMs: number): void {
+    this.#sweptAtMs = nowMs;
+    this.#explanations.forget();
+    this.#queue.sweep();
+  }
+
+  #restMs(): number {
+    const nowMs = this.#nowMs();
+    const dues = [
+      this.#sweptAtMs + sweepMs,
+      this.#queue.isParkedUnder('NodeStale') ? this.#freshnessAtMs + freshnessLookMs : undefined,
+      this.#intake.hasCures ? this.#wokenAtMs + wakeEveryMs : undefined,
+      this.#queue.nextDueMs,
+      this.#held.nextDueMs,
+      this.#outbox.nextDueMs,
+      this.#explanations.nextDueMs,
+    ];
+    const nextMs = Math.min(...dues.filter((due) => due !== undefined));
+    return Math.max(1, nextMs - nowMs);
+  }
+
+  #schedule(turn: LotTurn): void {
+    const { core, records, counters, env, decisions, name, server } = this.parts;
+    const version = records.version;
+    const result = core.propose(turn, { version, ageMs: this.snapshotAgeMs });
+    counters.decisions += 1;
+    counters.placements += result.placements.length;
+    const decision = new OpenDecision(decisions, {
+      tenant: turn.replicas[0]?.tenant ?? '',
+      draft: result.decision,
+      decider: { name, server, epoch: this.term.epoch },
+      at: wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z'),
+    });
+    for (const placement of result.placements) {
+      const proposal = this.#proposal('bind', placement, version, decision.name);
+      decision.propose(proposal);
+      this.#outbox.add(proposal, { decision, isHeld: false });
+    }
+    for (const plan of result.plans) this.#reserve(plan, version, decision);
+    decision.proposed();
+    const placed = result.placements.length + result.plans.length;
+    const waiting: string[] = [];
+    const reasons = new Set<TurnResult['waits'][number]['reason']>();
+    for (const wait of result.waits) {
+      waiting.push(wait.replica.uid);
+      for (const reason of wait.reasons) reasons.add(reason);
+    }
+    // Without a reason nothing could wake it; the one that is told is one of them.
+    const [first] = result.waits;
+    if (first !== undefined) reasons.add(first.reason);
+    this.#queue.answer(turn, placed, waiting, [...reasons]);
+    if (first !== undefined) this.#explanations.lotWaits(turn.lot, first.reason, first.message);
+  }
+
+  #proposal(
+    verb: 'bind' | 'reserve',
+    { replica, node, nodeEpoch, devices }: Omit<Placement, 'replica'> & { replica: Proposal['replica'] },
+    snapshotRevision: string,
+    decision?: string,
+  ): Proposal {
+    const { tenant, name, uid } = replica;
+    const { lease, policyRevision } = this.parts;
+    this.#operations += 1;
+    return {
+      actor: this.#actor,
+      replica: { tenant, name, uid },
+      node,
+      nodeEpoch,
+      snapshotRevision,
+      policyRevision,
+      // One for each replica and attempt; terms and shards never share one.
+      operation: `${verb}/${uid}/${lease}.${shownEpoch(this.term.epoch)}.${this.#operations}`,
+      ...(decision !== undefined && { decision }),
+      ...(devices !== undefined && { devices }),
+    };
+  }
+
+  #bindHeld({ replica, node, nodeEpoch }: ReadyHold): void {
+    const proposal = this.#proposal('bind', { replica, node, nodeEpoch }, this.parts.records.version);
+    this.#outbox.add(proposal, { decision: undefined, isHeld: true });
+  }
+
+  /** Holds a place that others have to leave first. Once they have, the hold becomes a binding. */
+  #reserve(plan: PreemptionPlan, version: string, decision: OpenDecision): void {
+    const { authority, env } = this.parts;
+    const proposal = this.#proposal('reserve', plan, version, decision.name);
+    const { victims } = plan;
+    decision.propose(proposal);
+    this.#reserving += 1;
+    const send = async (): Promise<void> => {
+      for (let attempts = 1; !this.#signal.aborted && this.#isOpen(proposal); attempts++) {
+        const outcome: Outcome<unknown> = await authority
+          .reserve({ ...proposal, intent: 'Preemption', deadlineSeconds: holdSeconds, victims })
+          .catch((error: unknown) => ({ kind: 'UnknownOutcome' as const, message: String(error) }));
+        decision.answer(proposal.operation, outcome, attempts);
+        this.parts.counters.answered(shownOutcome(outcome));
+        if (outcome.kind !== 'UnknownOutcome') {
+          if (outcome.kind === 'Rejected') this.#refused(proposal, outcome, false);
+          return;
+        }
+        const waitMs = backoffAfter(backoff, attempts, env.random);
+        await env.sleep(waitMs, this.#signal).catch(() => undefined);
+      }
+    };
+    void send().finally(() => {
+      this.#reserving -= 1;
+      this.#alarm.ring();
+    });
+  }
+
+  #answered({ proposal, about, attempts }: Sent<About>, outcome: Outcome<unknown>): void {
+    this.parts.counters.answered(shownOutcome(outcome));
+    about.decision?.answer(proposal.operation, outcome, attempts);
+    // What was committed stays assumed, and out of the queue, until the records show it.
+    if (outcome.kind === 'Rejected') this.#refused(proposal, outcome, about.isHeld);
+  }
+
+  #refused(
+    proposal: Proposal,
+    outcome: Extract<Outcome<unknown>, { kind: 'Rejected' }>,
+    isHeld: boolean,
+  ): void {
+    const { core, onProblem } = this.parts;
+    const { replica } = proposal;
+    core.unassume(replica);
+    if (outcome.reason === 'StaleEpoch' && this.#isSuperseded()) {
+      this.term.giveUp(outcome.message);
+      return;
+    }
+    // Bound already: the records will say so, and until then nothing is proposed for it.
+    if (outcome.reason === 'AlreadyBound') return;
+    if (reasonTable[outcome.reason].callerMay === 'never' && outcome.reason !== 'StaleEpoch')
+      onProblem(`${proposal.operation} was refused: ${outcome.reason}: ${outcome.message}`);
+    if (isHeld) this.#held.backOff(replica.uid, this.#nowMs());
+    else {
+      this.#queue.backOff(replica.uid, this.#nowMs());
+      this.#explanations.replicaWaits(replica, outcome.reason, outcome.message);
+    }
+  }
+
+  /** Whether the lease is seen to stand at another epoch. What is not seen yet, the next renewal finds out. */
+  #isSuperseded(): boolean {
+    const record = this.parts.records.read(leaseKey(this.parts.lease)) as LeaseRecord | undefined;
+    return record !== undefined && !sameEpoch(record.epoch, this.term.epoch);
+  }
+
+  /** Reads back: whether the replica still waits for this proposal. */
+  #isOpen({ replica }: Proposal): boolean {
+    const { tenant, name, uid } = replica;
+    const isKnown = this.#queue.stateOf(uid) !== undefined || this.#held.has(uid);
+    const stage = statusIn<Replica>(this.parts.records, statusKey('Replica', tenant, name))?.stage;
+    return isKnown && (stage === 'Queued' || stage === 'Scheduled');
+  }
+
+  #nowMs(): number {
+    return msBetween(this.#startedAt, this.parts.env.clock.monotonic());
+  }
+}
+
+const shownOutcome = (outcome: Outcome<unknown>): string =>
+  outcome.kind === 'Rejected' ? outcome.reason : outcome.kind;

@@ -1,0 +1,230 @@
+import { type Amount, countOf, eachResource, subtractAmounts } from '../model/amount.js';
+import { beyond } from '../model/amount-parts.js';
+import { isBelow, obeysLimit, type Occupant, type OccupiedNode, type Preemptor } from './occupants.js';
+import { type CoverItem, smallestCover } from './smallest-cover.js';
+
+/** What making room costs others. */
+export interface Harm {
+  /** The highest rank that is asked to leave; below all ranks if nobody is. */
+  readonly rank: number;
+  readonly evictions: number;
+  /** What is freed beyond what is missing, as shares of what the node offers, added up. */
+  readonly excess: number;
+  /** When the oldest of them was made: the larger, the younger. */
+  readonly oldest: number;
+}
+
+/** The order between ways to make room: the lowest ranks, then the fewest, then the least excess, then the youngest. */
+export const compareHarm = (a: Harm, b: Harm): number =>
+  a.rank - b.rank || a.evictions - b.evictions || a.excess - b.excess || b.oldest - a.oldest;
+
+export interface Victims {
+  /** Those that are asked to leave. */
+  readonly evicted: readonly Occupant[];
+  /** Those that leave already, and whose room is spoken for from now on. Nobody is harmed by that. */
+  readonly leaving: readonly Occupant[];
+  readonly harm: Harm;
+}
+
+interface Item extends CoverItem {
+  readonly occupant: Occupant;
+}
+
+/** Below every rank that a charge can have. */
+export const noRank = -(2 ** 40);
+
+/**
+ * The least harmful way to make room for it on one node, by the order of `compareHarm`; undefined if there is none.
+ * Every victim is needed: without any one of them it would not fit.
+ */
+export function chooseVictims(
+  node: OccupiedNode,
+  preemptor: Preemptor,
+  disruptionsLeft: (workload: string) => number,
+): Victims | undefined {
+  const missing = missingOn(node, preemptor.amount);
+  const holders = portHolders(node, preemptor, disruptionsLeft);
+  if (holders === undefined) return undefined;
+  const leaving = node.leaving.filter((occupant) => isBelow(occupant, preemptor));
+  const still = [...leaving, ...holders].reduce(lessen, missing);
+  const resources = [...eachResource(still)].filter(([, count]) => count > 0);
+  const item = (occupant: Occupant): Item => ({
+    occupant,
+    gives: resources.map(([resource]) => countOf(occupant.amount, resource) ?? 0),
+    weight: shareOf(occupant.amount, node.allocatable),
+    born: occupant.born,
+    ...(obeysLimit(occupant, preemptor) && { cap: occupant.workload }),
+  });
+  const items = node.running
+    .filter((occupant) => isBelow(occupant, preemptor) && !holders.includes(occupant))
+    .map(item);
+  const left = (workload: string): number =>
+    disruptionsLeft(workload) -
+    holders.filter((one) => one.workload === workload && obeysLimit(one, preemptor)).length;
+  const needs = resources.map(([, count]) => count);
+  const floor = Math.max(noRank, ...holders.map(({ rank }) => rank));
+  for (const rank of new Set([floor, ...items.map(({ occupant }) => occupant.rank)])) {
+    // Ranks come in rising order, so the first that gives a cover is the lowest that can be had.
+    if (rank < floor) continue;
+    const cover = smallestCover(
+      items.filter(({ occupant }) => occupant.rank <= rank),
+      needs,
+      left,
+    );
+    if (cover === undefined) continue;
+    const evicted = [...holders, ...cover.map(({ occupant }) => occupant)];
+    const spokenFor = neededOf(leaving, evicted, missing, preemptor, node);
+    return {
+      evicted,
+      leaving: spokenFor,
+      harm: {
+        rank: Math.max(noRank, ...evicted.map((one) => one.rank)),
+        evictions: evicted.length,
+        excess: excessOf(evicted, leaving.reduce(lessen, missing), node.allocatable),
+        oldest: Math.min(...evicted.map(({ born }) => born)),
+      },
+    };
+  }
+  return undefined;
+}
+
+/** What is missing on the node as its account stands. Where more is used than offered, that is missing too. */
+export const missingOn = ({ allocatable, used }: OccupiedNode, wanted: Amount): Amount =>
+  beyond(wanted, subtractAmounts(allocatable, used));
+
+const lessen = (missing: Amount, { amount }: Occupant): Amount => beyond(missing, amount);
+
+/**
+ * Those that have a port that is asked for: without them nothing helps. Undefined if one may not be asked to leave.
+ * One that leaves already is not among them: its port comes free with it.
+ */
+function portHolders(
+  node: OccupiedNode,
+  preemptor: Preemptor,
+  disruptionsLeft: (workload: string) => number,
+): readonly Occupant[] | undefined {
+  const holders = new Set<Occupant>();
+  const disrupted = new Map<string, number>();
+  for (const port of preemptor.ports) {
+    const owner = node.portOwners[port];
+    if (owner === undefined) continue;
+    const has = ({ replica }: Occupant): boolean => replica.uid === owner;
+    const goes = node.leaving.find(has);
+    if (goes !== undefined && isBelow(goes, preemptor)) continue;
+    const holder = node.running.find(has);
+    if (holder === undefined || !isBelow(holder, preemptor)) return undefined;
+    if (holders.has(holder)) continue;
+    holders.add(holder);
+    if (!obeysLimit(holder, preemptor)) continue;
+    const count = (disrupted.get(holder.workload) ?? 0) + 1;
+    if (count > disruptionsLeft(holder.workload)) return undefined;
+    disrupted.set(holder.workload, count);
+  }
+  return [...holders];
+}
+
+/** Of those that leave anyway, the ones without which it would not fit. */
+function neededOf(
+  leaving: readonly Occupant[],
+  evicted: readonly Occupant[],
+  missing: Amount,
+  { ports }: Preemptor,
+  { portOwners }: OccupiedNode,
+): readonly Occupant[] {
+  const owners = new Set(ports.map((port) => portOwners[port]));
+  let kept = leaving;
+  for (const one of leaving) {
+    const others = kept.filter((other) => other !== one);
+    const isCovered = [...eachResource([...evicted, ...others].reduce(lessen, missing))].every(
+      ([, count]) => count <= 0,
+    );
+    if (isCovered && !owners.has(one.replica.uid)) kept = others;
+  }
+  return kept;
+}
+
+/** An amount as shares of what a node offers, added up. */
+function shareOf(amount: Amount, offered: Amount): number {
+  let sum = 0;
+  for (const [resource, count] of eachResource(amount)) {
+    const most = countOf(offered, resource) ?? 0;
+    if (count > 0 && most > 0) sum += count / most;
+  }
+  return sum;
+}
+
+const excessOf = (evicted: readonly Occupant[], missing: Amount, offered: Amount): number =>
+  evicted.reduce((sum, { amount }) => sum + shareOf(amount, offered), 0) - shareOf(missing, offered);
+
+/**
+ * A lower bound of the harm on a node (rank and evictions), found in one pass and without looking at disruption limits;
+ * undefined if no victims there can make room. What is asked of every node, so that few are looked at closely.
+ */
+export function leastHarm(
+  node: OccupiedNode,
+  preemptor: Preemptor,
+): Pick<Harm, 'rank' | 'evictions'> | undefined {
+  const { amount, rank: own, workload } = preemptor;
+  const { cpuMilli: cpuWanted = 0, memoryBytes: memoryWanted = 0, devices } = amount;
+  const { allocatable, used, running } = node;
+  let cpu = cpuWanted === 0 ? 0 : Math.max(0, cpuWanted - (allocatable.cpuMilli ?? 0) + (used.cpuMilli ?? 0));
+  let memory =
+    memoryWanted === 0
+      ? 0
+      : Math.max(0, memoryWanted - (allocatable.memoryBytes ?? 0) + (used.memoryBytes ?? 0));
+  // Most work asks for no devices and for no port by number.
+  let more = devices === undefined ? undefined : beyond({ devices }, subtractAmounts(allocatable, used));
+  for (const occupant of node.leaving) {
+    if (!isBelow(occupant, preemptor)) continue;
+    cpu -= occupant.amount.cpuMilli ?? 0;
+    memory -= occupant.amount.memoryBytes ?? 0;
+    if (more !== undefined) more = lessen(more, occupant);
+  }
+  let rank = noRank;
+  let evictions = 0;
+  for (const port of preemptor.ports) {
+    const owner = node.portOwners[port];
+    if (owner === undefined || node.leaving.some(({ replica }) => replica.uid === owner)) continue;
+    const holder = running.find(({ replica }) => replica.uid === owner);
+    if (holder === undefined || !isBelow(holder, preemptor)) return undefined;
+    rank = Math.max(rank, holder.rank);
+    evictions = 1;
+  }
+  const isMissing = (): boolean => cpu > 0 || memory > 0 || hasSome(more);
+  if (!isMissing()) return { rank, evictions };
+  const cpuMissing = cpu;
+  const memoryMissing = memory;
+  let cpuMost = 0;
+  let memoryMost = 0;
+  let covering = Number.POSITIVE_INFINITY;
+  for (const occupant of running) {
+    if (occupant.rank >= own || occupant.rank > covering) break;
+    if (occupant.workload === workload) continue;
+    const { cpuMilli = 0, memoryBytes = 0 } = occupant.amount;
+    if (cpuMilli > cpuMost) cpuMost = cpuMilli;
+    if (memoryBytes > memoryMost) memoryMost = memoryBytes;
+    if (covering !== Number.POSITIVE_INFINITY) continue;
+    cpu -= cpuMilli;
+    memory -= memoryBytes;
+    if (more !== undefined) more = lessen(more, occupant);
+    if (!isMissing()) covering = occupant.rank;
+  }
+  if (covering === Number.POSITIVE_INFINITY) return undefined;
+  // With a port's holder above that rank, more may be taken up to the holder's: the count then says less.
+  if (rank > covering) return { rank, evictions };
+  return {
+    rank: covering,
+    evictions: Math.max(
+      1,
+      evictions,
+      cpuMissing > 0 ? Math.ceil(cpuMissing / cpuMost) : 0,
+      memoryMissing > 0 ? Math.ceil(memoryMissing / memoryMost) : 0,
+    ),
+  };
+}
+
+function hasSome(amount: Amount | undefined): boolean {
+  if (amount?.devices === undefined) return false;
+  for (const count of Object.values(amount.devices)) if (count > 0) return true;
+  return false;
+}
