@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TestPicture } from './cell.fixture.js';
-import { verdictsOn, verdictsOnAll } from './verdicts.js';
+import { verdictsOn } from './verdicts.js';
 
 const options = { ages: () => undefined };
 
@@ -42,18 +42,5 @@ describe('verdicts', () => {
       message: 'there is no node n9',
     });
     expect(verdictsOn(opened().cell, 'bank/web-r9', 'n1', options)).toEqual([]);
-    expect(verdictsOnAll(opened().cell, 'bank/web-r9', options)).toBeUndefined();
-  });
-
-  it('are counted over all nodes, with those that one filter alone rejects', () => {
-    expect(verdictsOnAll(opened().cell, 'bank/web-r1', options)).toEqual({
-      nodes: 3,
-      passing: 1,
-      quota: { filter: 'quota', passes: true },
-      filters: [
-        { filter: 'taints', reason: 'Tainted', rejects: 1, rejectsAlone: 0 },
-        { filter: 'resources', reason: 'NodeFull', rejects: 2, rejectsAlone: 1 },
-      ],
-    });
   });
 });
