@@ -7,6 +7,7 @@ import { lmdbBench } from './lmdb.js';
 import { type Bench, type Figure, isMissed, shownFigure } from './measure.js';
 import { openBench } from './open.js';
 import { profiled } from './profile.js';
+import { scheduleBench } from './schedule.js';
 import { simulateBench } from './simulate.js';
 import { watchBench } from './watch.js';
 
@@ -18,6 +19,7 @@ const benches: readonly Bench[] = [
   openBench,
   bindBench,
   decideBench,
+  scheduleBench,
   simulateBench,
 ];
 

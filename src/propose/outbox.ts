@@ -33,9 +33,11 @@ interface Due<T> extends HeapEvent {
   readonly sent: Sent<T>;
 }
 
-// Several under way, so that the next is there when a flush ends; each large enough to fill many transactions.
-const proposalsPerBatch = 512;
-const batchesMax = 6;
+// Several under way, so that the next is there when a flush ends; each about what a transaction takes. The authority
+// of the same process decides a batch without a break: what is sent at once is how long others wait.
+const proposalsPerBatch = 128;
+const batchesMax = 4;
+const batchesPerSend = 2;
 const retriesDefault: Rate = { perSecond: 1_000, burst: 5_000 };
 const backoffDefault: Backoff = { firstMs: 100, mostMs: 10_000 };
 
@@ -85,12 +87,13 @@ export class Outbox<T> {
     this.#waiting.push({ proposal, about, attempts: 0 });
   }
 
-  /** Sends what can be sent. */
-  send(): void {
+  /** Sends a part of what can be sent. Whether more could be. */
+  send(): boolean {
     const nowMs = this.parts.nowMs();
     this.#takeDue(nowMs);
-    if (this.#pausedUntilMs > nowMs) return;
-    while (this.#waiting.size > 0 && this.#batches < batchesMax && !this.#isClosed) {
+    const canSend = (): boolean => this.#waiting.size > 0 && this.#batches < batchesMax;
+    if (this.#pausedUntilMs > nowMs || this.#isClosed) return false;
+    for (let sentBatches = 0; sentBatches < batchesPerSend && canSend(); sentBatches++) {
       const batch: Sent<T>[] = [];
       while (batch.length < proposalsPerBatch) {
         const sent = this.#waiting.shift();
@@ -100,6 +103,7 @@ export class Outbox<T> {
       }
       void this.#sendBatch(batch);
     }
+    return canSend();
   }
 
   /** Sends nothing more; answers that still come are passed over. */

@@ -176,17 +176,17 @@ export class SchedulingTerm {
     }
     for (const ready of this.#held.take(fromMs)) this.#bindHeld(ready);
     let isMore = false;
-    while (this.#outbox.room >= turnMax && this.#reserving < turnMax) {
+    while (this.#outbox.room > 0 && this.#reserving < turnMax) {
       isMore = this.#nowMs() - fromMs >= sliceMs;
       if (isMore) break;
       const turn = this.#queue.take(this.#nowMs());
       if (turn === undefined) break;
       this.#schedule(turn);
     }
-    this.#outbox.send();
+    const isMoreToSend = this.#outbox.send();
     this.#explanations.drain();
     this.parts.counters.stretch(this.#nowMs() - fromMs);
-    return isMore;
+    return isMore || isMoreToSend;
   }
 
   #sweep(nowMs: number): void {
