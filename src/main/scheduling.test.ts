@@ -119,6 +119,22 @@ describe('the scheduler of berth up', () => {
     await expect.poll(() => stages(server, 'urgent'), soon).toEqual({ Bound: 1 });
     expect((await replicasOf(server, 'urgent'))[0]?.status.binding?.node).toBe('big');
   }, 60_000);
+
+  it('starts a gang together or not at all: holds for nobody while one of them finds no place', async () => {
+    await create(server, 'together', { replicas: 3, gang: { minAvailable: 3 }, template: wanting('3') });
+    const why = async (): Promise<string | undefined> =>
+      (await replicasOf(server, 'together'))[0]?.status.conditions?.find(
+        ({ type }) => type === 'SchedulingRetrying',
+      )?.reason;
+    await expect.poll(why, soon).toBe('NodeFull');
+    expect(await stages(server, 'together')).toEqual({ Queued: 3 });
+    const reservations = await server.send('GET', `${apis}/namespaces/default/reservations`);
+    expect(reservations.text).not.toContain('together');
+    await nodes.register(['n3', 'n4', 'n5'], '4');
+    await expect.poll(() => stages(server, 'together'), soon).toEqual({ Bound: 3 });
+    const { text } = await server.send('GET', `${apis}/namespaces/default/gangs/together`);
+    expect(JSON.parse(text)).toMatchObject({ status: { state: 'Committed', attempts: 1 } });
+  }, 60_000);
 });
 
 describe('schedulers that overlap on one etcd', () => {

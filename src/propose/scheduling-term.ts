@@ -6,8 +6,9 @@ import type { Replica } from '../model/kinds/replica.js';
 import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
 import { reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
-import type { Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
+import type { PendingReplica, Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
 import { Explanations } from './explanations.js';
+import { GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
 import { Intake } from './intake.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
@@ -19,6 +20,11 @@ import type { SchedulerCounters } from './scheduler-counters.js';
 export interface SchedulingCore {
   apply(key: string, value: unknown): void;
   unassume(replica: { readonly tenant: string; readonly name: string }): void;
+  /** Places for at least so many of these, which stay assumed; undefined if there are not. */
+  proposeGang(
+    replicas: readonly PendingReplica[],
+    atLeast: number,
+  ): readonly (Placement | PreemptionPlan)[] | undefined;
   /** On the cell as it is now, which stands at this resourceVersion. What it places stays assumed. */
   propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult;
 }
@@ -64,6 +70,7 @@ export class SchedulingTerm {
   readonly #startedAt: MonotonicInstant;
   readonly #queue: PendingQueue;
   readonly #held: HeldReplicas;
+  readonly #gangs: GangDriver;
   readonly #intake: Intake;
   readonly #outbox: Outbox<About>;
   readonly #explanations: Explanations;
@@ -95,8 +102,24 @@ export class SchedulingTerm {
       ...{ authority, records, env, nowMs, onNews, actor: this.#actor },
       waitingIn: (lot) => this.#queue.waitingIn(lot),
     });
+    this.#gangs = new GangDriver({
+      ...{ authority, records, env, nowMs, onNews, actor: this.#actor, signal: this.#signal },
+      ...{ policyRevision: parts.policyRevision, idPart: `${lease}.${shownEpoch(term.epoch)}` },
+      plan: (replicas, atLeast) => core.proposeGang(replicas, atLeast),
+      unassume: (replica) => core.unassume(replica),
+      onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, reason, message),
+    });
     this.#intake = new Intake({
-      ...{ records, queue: this.#queue, held: this.#held, cell: core, isOwn, nowMs, onNews },
+      ...{
+        records,
+        queue: this.#queue,
+        held: this.#held,
+        gangs: this.#gangs,
+        cell: core,
+        isOwn,
+        nowMs,
+        onNews,
+      },
       onJoin: (lot, replica) =>
         this.#explanations.joins(lot, replica, this.#queue.stateOf(replica.uid) === 'parked'),
     });
@@ -168,12 +191,14 @@ export class SchedulingTerm {
     if (fromMs - this.#sweptAtMs >= sweepMs) this.#sweep(fromMs);
     if (fromMs - this.#wokenAtMs >= wakeEveryMs) {
       this.#wokenAtMs = fromMs;
+      if (this.#intake.hasCures) this.#gangs.cured();
       this.#intake.wakeUp();
     }
     if (fromMs - this.#freshnessAtMs >= freshnessLookMs) {
       this.#freshnessAtMs = fromMs;
       this.#queue.wake('NodeStale');
     }
+    this.#gangs.work(fromMs);
     for (const ready of this.#held.take(fromMs)) this.#bindHeld(ready);
     let isMore = false;
     while (this.#outbox.room > 0 && this.#reserving < turnMax) {
@@ -203,6 +228,7 @@ export class SchedulingTerm {
       this.#intake.hasCures ? this.#wokenAtMs + wakeEveryMs : undefined,
       this.#queue.nextDueMs,
       this.#held.nextDueMs,
+      this.#gangs.nextDueMs,
       this.#outbox.nextDueMs,
       this.#explanations.nextDueMs,
     ];

@@ -91,6 +91,9 @@ export class CountingCore implements SchedulingCore {
   unassume({ tenant, name }: { readonly tenant: string; readonly name: string }): void {
     this.assumed.delete(`${tenant}/${name}`);
   }
+  proposeGang(): undefined {
+    return undefined;
+  }
   propose({ classKey, replicas }: Turn, { version, ageMs }: { version: string; ageMs: number }): TurnResult {
     this.turns += 1;
     const account = this.records.read('/a/node/n') as
