@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SecureContext } from 'node:tls';
-import { fileURLToPath } from 'node:url';
 import { scratchDirectory } from '../testing/scratch.js';
+import { measureGets } from './gets.js';
 import { fillStore, listInPages } from './list-pages.js';
 import { type Bench, type Figure, inTurn, type Load, load, percentile } from './measure.js';
 import { rawCaller, rawRequest } from './raw-caller.js';
-import { send, type ServerProcess, startServer, startUp, type UpProcess } from './up-process.js';
+import { send, type ServerProcess, startBare, startUp, type UpProcess } from './up-process.js';
 
 const callers = 64;
 const objectsToList = 10_000;
@@ -61,25 +61,7 @@ export const apiBench: Bench = {
     await fillStore(scratch.path, 1, objectsToList);
     server = await startUp(scratch.path);
 
-    // For the compiler, and so that the connections are there: a cold server at a fixed rate only measures its queue.
-    await load(32, 3_000, () => send(server, 'GET', `${classes}/w-1`));
-    const gets: number[] = [];
-    const pending: Promise<void>[] = [];
-    const getsFrom = performance.now();
-    for (let sent = 0; sent < 4_000;) {
-      for (; sent < performance.now() - getsFrom && sent < 4_000; sent++) {
-        const at = performance.now();
-        pending.push(
-          send(server, 'GET', `${classes}/w-${sent % 1_000}`).then(
-            () => void gets.push(performance.now() - at),
-          ),
-        );
-      }
-      await sleep(1);
-    }
-    await Promise.all(pending);
-    gets.sort((a, b) => a - b);
-    print({ name: 'get at 1,000/s, p99', value: percentile(gets, 0.99), unit: 'ms' });
+    await measureGets(print, server, scratch.path, `${classes}/w-1`);
 
     const lists: number[] = [];
     let bytes = 0;
@@ -149,11 +131,7 @@ async function measureCreates(print: (figure: Figure) => void): Promise<void> {
   const next = (): string => `w-${made++}`;
   await send(server, 'POST', classes, priorityClass(next()));
   const { bytes: answerBytes } = await send(server, 'GET', `${classes}/w-0`);
-  const bare = await startServer([
-    fileURLToPath(new URL('./bare-server.js', import.meta.url)),
-    `${scratch.path}/pki/server.pem`,
-    String(answerBytes),
-  ]);
+  const bare = await startBare(scratch.path, answerBytes);
   // The first round of each is for the compiler.
   await createLoad(bare, server.secureContext, () => 'w');
   await createLoad(server, server.secureContext, next);

@@ -12,6 +12,8 @@ const server = createServer({ key, cert: key }, (request, response) => {
     response.end(answer);
   });
 });
+// A caller may rest while another server has its turn.
+server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   process.stdout.write(`https://127.0.0.1:${typeof address === 'object' ? address?.port : 0} \n`);

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** What `make bench` prints: each figure beside the limit of the machine that was measured in the same run. */
 export interface Figure {
   readonly name: string;
@@ -50,6 +52,47 @@ export async function load(
   };
 }
 
+/**
+ * Starts calls at a fixed rate, whether or not earlier ones have been answered. A call that finds every caller busy
+ * waits for one, and its waiting counts.
+ */
+export async function pacedLoad(
+  callers: number,
+  perSecond: number,
+  ms: number,
+  once: (caller: number, round: number) => Promise<unknown>,
+): Promise<Load> {
+  const total = Math.round((perSecond * ms) / 1000);
+  const latencies: number[] = [];
+  const free = Array.from({ length: callers }, (_, caller) => caller);
+  const waiting: { readonly round: number; readonly dueAt: number }[] = [];
+  const calls: Promise<void>[] = [];
+  const start = async (caller: number, round: number, dueAt: number): Promise<void> => {
+    await once(caller, round);
+    latencies.push(performance.now() - dueAt);
+    const next = waiting.shift();
+    if (next === undefined) free.push(caller);
+    else await start(caller, next.round, next.dueAt);
+  };
+  const startedAt = performance.now();
+  for (let round = 0; round < total;) {
+    const dueAt = performance.now();
+    for (; round < total && (round * 1000) / perSecond <= dueAt - startedAt; round++) {
+      const caller = free.pop();
+      if (caller === undefined) waiting.push({ round, dueAt });
+      else calls.push(start(caller, round, dueAt));
+    }
+    await sleep(1);
+  }
+  await Promise.all(calls);
+  latencies.sort((a, b) => a - b);
+  return {
+    perSecond,
+    p50Ms: percentile(latencies, 0.5),
+    p99Ms: percentile(latencies, 0.99),
+  };
+}
+
 /** The middle one of several runs of two things in turn, so that a disturbance of the machine hits both. */
 export async function inTurn(rounds: number, ...runs: (() => Promise<Load>)[]): Promise<Load[]> {
   const results = runs.map(() => [] as Load[]);
@@ -57,7 +100,8 @@ export async function inTurn(rounds: number, ...runs: (() => Promise<Load>)[]): 
     for (const [index, run] of runs.entries()) results[index]?.push(await run());
   }
   return results.map((loads) => {
-    const sorted = loads.toSorted((a, b) => a.perSecond - b.perSecond);
+    // At a fixed rate only the latencies differ.
+    const sorted = loads.toSorted((a, b) => a.perSecond - b.perSecond || b.p99Ms - a.p99Ms);
     return sorted[Math.floor(sorted.length / 2)] as Load;
   });
 }

@@ -56,6 +56,7 @@ export async function rawCaller(port: number, secureContext: SecureContext): Pro
   return {
     call: (request) =>
       new Promise((resolve, reject) => {
+        if (socket.destroyed) return reject(new Error('the server has closed the connection'));
         waiting = { resolve, reject };
         socket.write(request);
       }),
@@ -64,9 +65,11 @@ export async function rawCaller(port: number, secureContext: SecureContext): Pro
 }
 
 /** The bytes of a request, as a client with keep-alive sends them. */
-export function rawRequest(method: string, path: string, body: string): string {
+export function rawRequest(method: string, path: string, body = ''): string {
+  const about =
+    body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
   return (
     `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: application/json\r\n` +
-    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    `${about}\r\n${body}`
   );
 }

@@ -44,6 +44,14 @@ export async function startServer(args: readonly string[]): Promise<ServerProces
   };
 }
 
+/** Node's own HTTPS server, which answers so many bytes under the certificate of the server in `dir`: the stack's limit. */
+export const startBare = (dir: string, answerBytes: number): Promise<ServerProcess> =>
+  startServer([
+    fileURLToPath(new URL('./bare-server.js', import.meta.url)),
+    `${dir}/pki/server.pem`,
+    String(answerBytes),
+  ]);
+
 export interface UpProcess extends ServerProcess {
   readonly agent: Agent;
   readonly secureContext: SecureContext;

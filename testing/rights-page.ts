@@ -11,6 +11,7 @@ import {
   type Verb,
   verbs,
 } from '../src/serve/identity/authorize.js';
+import { nodeStreamPath } from '../src/model/node-wire.js';
 import { formatIdentity, type Identity, parseIdentity } from '../src/serve/identity/identity.js';
 
 const identities: readonly Identity[] = [
@@ -20,6 +21,7 @@ const identities: readonly Identity[] = [
   'tenant:mine:editor',
   'tenant:mine:owner',
   'node:mine',
+  'hollow:mi',
   'controller:workload-controller',
   'controller:scheduler',
   'controller:endpoints-controller',
@@ -94,6 +96,7 @@ const paths = [
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
   '/apis/authority.berth.dev/v1/audit',
   '/apis/authority.berth.dev/v1/operations/bind',
+  nodeStreamPath,
   '/anything/else',
 ];
 
@@ -150,6 +153,12 @@ ${table(kinds, 'all')}
 ## Paths
 
 ${otherTable(paths.map((path) => ({ name: `\`${path}\``, request: { path } })))}
+
+## Nodes
+
+To act for a node on a node stream: \`update\`.
+
+${otherTable(['mine', 'theirs'].map((node) => ({ name: node, request: { actsForNode: node } })))}
 
 ## Tokens
 

@@ -14,6 +14,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./server.js')).serverCommand(),
   },
   {
+    name: 'hollow',
+    description: 'play nodes that run nothing, for a server elsewhere',
+    load: async () => (await import('./hollow.js')).hollowCommand(),
+  },
+  {
     name: 'get',
     description: 'show objects',
     load: async () => (await import('./get.js')).getCommand(),
@@ -22,6 +27,21 @@ export const commands: readonly CommandEntry[] = [
     name: 'describe',
     description: 'show all of an object for people, with conditions and events',
     load: async () => (await import('./describe.js')).describeCommand(),
+  },
+  {
+    name: 'why',
+    description: 'say where something stands, what limits it, and what would help',
+    load: async () => (await import('./why.js')).whyCommand(),
+  },
+  {
+    name: 'why-not',
+    description: 'say what every filter of the scheduler says of one node',
+    load: async () => (await import('./why.js')).whyNotCommand(),
+  },
+  {
+    name: 'replay',
+    description: 'run a scheduling decision again offline and compare the choice',
+    load: async () => (await import('./replay.js')).replayCommand(),
   },
   {
     name: 'events',

@@ -3,16 +3,13 @@ import type { BerthObject, ObjectTable } from '../client/client.js';
 import { clientCommand } from './client-command.js';
 import { usageFailure } from './command-failure.js';
 import { type GetOptions, selectedBy } from './get-options.js';
-import { pathIn } from './kind-lookup.js';
+import { KindLookup, pathIn } from './kind-lookup.js';
 import { outputOption } from './option-values.js';
 import { type Target, targetsOf } from './object-words.js';
-import { printObjects } from './print-objects.js';
 import { formatTable } from './print-table.js';
 import { inSession, type Session } from './session.js';
-import { sorted } from './sort-objects.js';
 import { cellsOf } from './table-cells.js';
 import { print, say } from './terminal.js';
-import { watchObjects } from './watch-objects.js';
 
 export const getCommand = (): Command =>
   clientCommand(
@@ -35,12 +32,16 @@ export async function showObjects(
   words: readonly string[],
   options: GetOptions,
 ): Promise<void> {
-  const targets = targetsOf(words, await session.kinds());
+  const targets = targetsOf(words, await kindsFor(session, words));
   checkOptions(targets, options);
-  if (options.watch === true) return watchObjects(session, targets, options);
+  if (options.watch === true) {
+    const { watchObjects } = await import('./watch-objects.js');
+    return watchObjects(session, targets, options);
+  }
   if (options.output === 'json' || options.output === 'yaml') {
+    const { printObjects } = await import('./print-objects.js');
     const lists = await Promise.all(targets.map((target) => objectsOf(session, target, options)));
-    const objects = sorted(lists.flat(), options.sortBy);
+    const objects = await inOrder(lists.flat(), options);
     const isOne = targets.length === 1 && targets[0]?.names.length === 1;
     return printObjects(objects, options.output, !isOne);
   }
@@ -50,13 +51,33 @@ export async function showObjects(
     return table === undefined || table.rows.length === 0 ? [] : [{ target, table }];
   });
   if (shown.length === 0) return say(nothingFound(session, targets, options));
-  const blocks = shown.map(({ target, table }) => {
-    const rows = sorted(table.rows, options.sortBy);
+  const ordered = await Promise.all(shown.map(({ table }) => inOrder(table.rows, options)));
+  const blocks = shown.map(({ target, table }, index) => {
+    const rows = ordered[index] ?? [];
     return options.output === 'name'
       ? rows.map(({ metadata }) => `${target.kind.singular}/${metadata.name}`).join('\n')
       : formatRows({ ...table, rows }, options, targets.length > 1 ? target.kind.singular : '');
   });
   print(blocks.join(options.output === 'name' ? '\n' : '\n\n'));
+}
+
+// Whoever types `get` waits for every file that is loaded and every answer before the first word. So what a plain
+// table does not need is loaded when it is asked for, and no more kinds are read than it takes to know the words.
+
+const kindsFor = (session: Session, words: readonly string[]): Promise<KindLookup> =>
+  KindLookup.read(session.client, (found) => {
+    try {
+      return targetsOf(words, found).length > 0;
+    } catch {
+      return false;
+    }
+  });
+
+async function inOrder<T extends BerthObject>(
+  objects: readonly T[],
+  { sortBy }: GetOptions,
+): Promise<readonly T[]> {
+  return sortBy === undefined ? objects : (await import('./sort-objects.js')).sorted(objects, sortBy);
 }
 
 function checkOptions(targets: readonly Target[], options: GetOptions): void {

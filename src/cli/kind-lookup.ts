@@ -34,11 +34,18 @@ const paths = ['/apis/berth.dev/v1', '/api/v1'];
 export class KindLookup {
   constructor(readonly kinds: readonly ServedKind[]) {}
 
-  static async read(client: BerthClient): Promise<KindLookup> {
-    const kinds: ServedKind[] = [];
+  /** All kinds; or those of the first groups, if they are enough for what is asked. */
+  static async read(
+    client: BerthClient,
+    isEnough: (found: KindLookup) => boolean = () => false,
+  ): Promise<KindLookup> {
+    let found = new KindLookup([]);
     // One after the other: a second connection would cost more than the wait.
-    for (const path of paths) kinds.push(...kindsIn((await client.read(path)) as ResourceList));
-    return new KindLookup(kinds);
+    for (const path of paths) {
+      found = new KindLookup([...found.kinds, ...kindsIn((await client.read(path)) as ResourceList)]);
+      if (isEnough(found)) break;
+    }
+    return found;
   }
 
   /** By plural, singular, short name or Kind, in any case, also with its group (workloads.berth.dev). */

@@ -11,6 +11,12 @@ export const durationOf = (text: string): number => {
   }
 };
 
+/** Reads a whole number from 1 up. */
+export const countOf = (text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It is a whole number from 1 up.');
+  return Number(text);
+};
+
 /** Reads a value that is one of a few words; a typo is told the nearest. */
 export const oneOf =
   <T extends string>(allowed: readonly T[]) =>

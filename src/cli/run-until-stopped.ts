@@ -1,5 +1,5 @@
 import type { Env } from '../env/env.js';
-import { exitCodes } from './exit-codes.js';
+import { type ExitCode, exitCodes } from './exit-codes.js';
 
 /** What a server has to know however it is started. */
 export interface Surroundings {
@@ -9,12 +9,12 @@ export interface Surroundings {
 }
 
 interface Running {
-  readonly url: string;
-  readonly kubeconfig: string;
+  /** What is printed when it is ready. */
+  readonly ready: string;
   close(): Promise<void>;
 }
 
-/** Starts a server, says that it is ready, and stops it cleanly when the process is told to end. */
+/** Starts something that goes on, says that it is ready, and stops it cleanly when the process is told to end. */
 export async function runUntilStopped(
   start: (surroundings: Surroundings) => Promise<Running>,
 ): Promise<void> {
@@ -38,13 +38,32 @@ export async function runUntilStopped(
       process.once('SIGINT', () => resolve());
       process.once('SIGTERM', () => resolve());
     });
-    process.stdout.write(`ready ${running.url} (kubeconfig: ${running.kubeconfig})\n`);
+    process.stdout.write(`${running.ready}\n`);
     await stop;
     process.stderr.write('stopping\n');
     await running.close();
   } catch (error) {
     fail(error);
-    const isUsage = isBerthError(error, 'InvalidStoreAddress') || isBerthError(error, 'InvalidHost');
-    process.exitCode = isUsage ? exitCodes.usage : exitCodes.error;
+    process.exitCode = isBerthError(error) ? (codes[error.code] ?? exitCodes.error) : exitCodes.error;
   }
 }
+
+const codes: Readonly<Partial<Record<string, ExitCode>>> = {
+  InvalidStoreAddress: exitCodes.usage,
+  InvalidHost: exitCodes.usage,
+  InvalidFleet: exitCodes.usage,
+  InvalidKubeconfig: exitCodes.usage,
+  ServerUnreachable: exitCodes.unreachable,
+  Unauthorized: exitCodes.notAllowed,
+  Forbidden: exitCodes.notAllowed,
+};
+
+/** A server that is ready, as `runUntilStopped` wants it. */
+export const readyServer = (server: {
+  readonly url: string;
+  readonly kubeconfig: string;
+  close(): Promise<void>;
+}): Running => ({
+  ready: `ready ${server.url} (kubeconfig: ${server.kubeconfig})`,
+  close: () => server.close(),
+});

@@ -10,7 +10,7 @@ import {
   type RetentionFlags,
 } from './retention-options.js';
 import { schedulingOf, type SchedulingFlags, withSchedulingOptions } from './scheduling-options.js';
-import { runUntilStopped } from './run-until-stopped.js';
+import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
 interface ServerFlags extends RetentionFlags, SchedulingFlags {
   readonly store: string;
@@ -50,7 +50,7 @@ export const serverCommand = (): Command =>
         import('../main/listen-address.js'),
       ]);
       const etcdTls = tlsOf(flags);
-      return server({
+      const running = await server({
         ...surroundings,
         store: parseStoreAddress(flags.store),
         ...(etcdTls === undefined ? {} : { etcdTls }),
@@ -63,6 +63,7 @@ export const serverCommand = (): Command =>
         decisionLimits: decisionLimitsOf(flags),
         scheduling: schedulingOf(flags),
       });
+      return readyServer(running);
     }),
   );
 

@@ -5,7 +5,7 @@ import { realEnv } from '../env/real.js';
 import { usageFailure } from './command-failure.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { KindLookup } from './kind-lookup.js';
-import { type Addressed, reportFailure } from './report-failure.js';
+import type { Addressed } from './report-failure.js';
 import { painted, say } from './terminal.js';
 
 /** What every command that talks to a server can be told. */
@@ -88,6 +88,7 @@ export async function inSession(
       session.close();
     }
   } catch (error) {
+    const { reportFailure } = await import('./report-failure.js');
     reportFailure(error, addressed);
   }
 }

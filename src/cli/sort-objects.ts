@@ -3,11 +3,8 @@ import { usageFailure } from './command-failure.js';
 import { type FieldPath, nearestField, parseFieldPath, valueAt } from './field-path.js';
 
 /** In the order of --sort-by: numbers by value, the rest as text, what lacks the field last. */
-export function sorted<T extends BerthObject>(
-  objects: readonly T[],
-  sortBy: string | undefined,
-): readonly T[] {
-  if (sortBy === undefined || objects.length === 0) return objects;
+export function sorted<T extends BerthObject>(objects: readonly T[], sortBy: string): readonly T[] {
+  if (objects.length === 0) return objects;
   const path = parseFieldPath(sortBy, '--sort-by');
   if (objects.every((object) => valueAt(object, path) === undefined)) {
     const near = nearestField(objects[0], path);

@@ -43,7 +43,10 @@ const createCommand = (): Command =>
   clientCommand('create', 'make a token and print its secret, this once')
     .option('--tenant <name>', 'a token for a tenant, with --role')
     .addOption(choiceOption('--role <role>', 'what it may do in the tenant (viewer)', roles))
-    .option('--identity <identity>', 'another identity: admin, viewer, node:NAME, controller:NAME')
+    .option(
+      '--identity <identity>',
+      'another identity: admin, viewer, node:NAME, hollow:PREFIX, controller:NAME',
+    )
     .option('--ttl <duration>', 'how long it lives (24h)', durationOf)
     .option('--description <text>', 'what it is for')
     .addOption(outputOption(['json', 'yaml']))
@@ -67,7 +70,7 @@ function identityOf({ tenant, role, identity }: CreateFlags): string {
   if (tenant !== undefined && identity === undefined) return `tenant:${tenant}:${role ?? 'viewer'}`;
   if (identity !== undefined && tenant === undefined && role === undefined) return identity;
   throw usageFailure(
-    'say for whom the token is: --tenant NAME [--role viewer|editor|owner], or --identity admin|viewer|node:NAME|controller:NAME',
+    'say for whom the token is: --tenant NAME [--role viewer|editor|owner], or --identity admin|viewer|node:NAME|hollow:PREFIX|controller:NAME',
   );
 }
 

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { countOf } from './option-values.js';
 import { packageVersion } from './package-version.js';
 import {
   decisionLimitsOf,
@@ -9,7 +10,7 @@ import {
   type RetentionFlags,
 } from './retention-options.js';
 import { schedulingOf, type SchedulingFlags, withSchedulingOptions } from './scheduling-options.js';
-import { runUntilStopped } from './run-until-stopped.js';
+import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
 const portOf = (text: string): number => {
   const port = Number(text);
@@ -21,6 +22,8 @@ const portOf = (text: string): number => {
 interface UpFlags extends RetentionFlags, SchedulingFlags {
   readonly dir: string;
   readonly port: number;
+  readonly hollow?: number;
+  readonly fleet?: string;
 }
 
 export const upCommand = (): Command =>
@@ -29,6 +32,8 @@ export const upCommand = (): Command =>
       .description('run everything in one process, on an embedded store')
       .option('--dir <dir>', 'where everything is kept', 'berth-data')
       .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
+      .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
+      .option('--fleet <file>', 'play the nodes of a fleet file')
       .addOption(historyOption())
       .addOption(eventsTtlOption())
       .addOption(decisionsTtlOption())
@@ -37,15 +42,18 @@ export const upCommand = (): Command =>
     runUntilStopped(async (surroundings) => {
       // Only this command needs it, and it takes a moment to load.
       const { up } = await import('../main/up.js');
-      return up({
+      const running = await up({
         ...surroundings,
         dir: flags.dir,
         port: flags.port,
+        ...(flags.hollow !== undefined && { hollow: flags.hollow }),
+        ...(flags.fleet !== undefined && { fleet: flags.fleet }),
         version: packageVersion(),
         historyMs: flags.history,
         eventsTtlMs: flags.eventsTtl,
         decisionLimits: decisionLimitsOf(flags),
         scheduling: schedulingOf(flags),
       });
+      return readyServer(running);
     }),
   );

@@ -2,8 +2,8 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
+import { readLines } from '../model/read-lines.js';
 import type { ServerAccess } from './kubeconfig.js';
-import { readLines } from './read-lines.js';
 import { errorOfAnswer } from './status-error.js';
 
 export interface TransportRequest {
@@ -95,7 +95,7 @@ export class Transport {
       deadline.stop();
       deadline = this.#deadline(request, flight);
       const status = response.statusCode ?? 0;
-      if (status !== 200) throw errorOfAnswer(status, tryJson(await readAll(response)));
+      if (status !== 200) throw errorOfAnswer(status, await readAnswer(response));
       yield* readLines(response);
     } catch (error) {
       throw this.#explained(request, flight, error);
@@ -216,6 +216,10 @@ async function readAll(response: IncomingMessage): Promise<string> {
   }
   return Buffer.concat(chunks).toString();
 }
+
+/** The whole answer: JSON if it is that, else its text. */
+export const readAnswer = async (response: IncomingMessage): Promise<unknown> =>
+  tryJson(await readAll(response));
 
 function parseJson(text: string): unknown {
   try {

@@ -1,7 +1,7 @@
 import { authorityLease } from '../commit/forwarding-authority.js';
 import type { Env } from '../env/env.js';
-import type { Authority } from '../model/ports.js';
-import { CachedObjects } from '../objects/cached-objects.js';
+import type { Authority, Objects } from '../model/ports.js';
+import { FreshnessObserver } from '../observe/freshness-observer.js';
 import { Controllers } from '../reconcile/controllers.js';
 import { Leadership } from '../reconcile/runtime/leadership.js';
 import type { ControlMetrics } from '../serve/control-metrics.js';
@@ -10,6 +10,7 @@ import { ProblemLog } from './problem-log.js';
 
 export interface RunControllersParts {
   readonly controlPlane: ControlPlane;
+  readonly objects: Objects;
   readonly authority: Authority;
   readonly env: Env;
   /** Names this process and no other. */
@@ -30,14 +31,18 @@ export const leaseSecondsAlone = 60;
  * Runs all controllers of a server, and holds the lease of the authority when it can, until it is closed: that
  * finishes what is under way and gives the leases up.
  */
-export function runControllers(parts: RunControllersParts): { close(): Promise<void> } {
-  const { controlPlane, authority, env, holder, address, isAlone, onProblem, onDefect } = parts;
+export function runControllers(parts: RunControllersParts): {
+  /** How long ago a node was heard of; undefined: not since this process listens. */
+  readonly ageMs: (node: string) => number | undefined;
+  readonly close: () => Promise<void>;
+} {
+  const { controlPlane, objects, authority, env, holder, address, isAlone, onProblem, onDefect } = parts;
   const log = new ProblemLog({ env, onLine: onProblem, onDefect });
   const stop = new AbortController();
-  const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
+  const freshness = new FreshnessObserver({ objects, env });
+  freshness.start(stop.signal);
   const controllers = new Controllers({
-    ...{ authority, env, holder, isAlone },
-    objects,
+    ...{ authority, env, holder, isAlone, objects, freshness },
     report: (problem) => {
       // While the server stops, what is cut off is no problem of anybody's.
       if (!stop.signal.aborted) log.report(problem);
@@ -57,6 +62,7 @@ export function runControllers(parts: RunControllersParts): { close(): Promise<v
     leadership.run(({ signal }) => aborted(signal), stop.signal),
   ]).catch(onDefect);
   return {
+    ageMs: (node) => freshness.ageMs(node),
     close: async () => {
       stop.abort();
       await running;

@@ -2,9 +2,13 @@ import { join } from 'node:path';
 import type { Env } from '../env/env.js';
 import type { DecisionLimits } from '../model/decisions.js';
 import type { SchedulingOptions } from './run-schedulers.js';
+import type { BerthObject } from '../model/object.js';
+import { ensureRegions } from './ensure-regions.js';
+import { fleetFrom, type FleetSource } from './fleet-source.js';
+import { runFleet } from './run-fleet.js';
 import { type Running, server } from './server.js';
 
-export interface UpOptions {
+export interface UpOptions extends FleetSource {
   readonly dir: string;
   readonly port: number;
   readonly version: string;
@@ -18,10 +22,35 @@ export interface UpOptions {
 }
 
 /** Everything in one process, on an embedded store in one directory. */
-export const up = (options: UpOptions): Promise<Running> =>
-  server({
+export async function up(options: UpOptions): Promise<Running> {
+  // Before anything is opened: a file that cannot be used is said at once.
+  const fleet = fleetFrom(options);
+  const running = await server({
     ...options,
     store: { kind: 'lmdb', dir: join(options.dir, 'store') },
     listen: { host: '127.0.0.1', port: options.port },
     hosts: [],
   });
+  if (fleet === undefined) return running;
+  const { streams, objects } = running;
+  try {
+    await ensureRegions(
+      {
+        has: (name) => Promise.resolve(objects.get('Region', undefined, name) !== undefined),
+        create: (region) => objects.create<BerthObject>('Region', undefined, region),
+      },
+      fleet.regions,
+    );
+  } catch (error) {
+    await running.close();
+    throw error;
+  }
+  const playing = runFleet({ ...options, streams, fleet });
+  return {
+    ...running,
+    close: async () => {
+      playing.close();
+      await running.close();
+    },
+  };
+}

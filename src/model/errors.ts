@@ -189,6 +189,11 @@ export const errorTable = {
     callerMay: 'never',
     meaning: 'the bound on tokens is reached; revoke some first',
   },
+  InvalidFleet: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: 'a file of hollow nodes breaks a rule of its form; every field concerned is named',
+  },
   InvalidHost: {
     httpStatus: 400,
     callerMay: 'never',

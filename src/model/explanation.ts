@@ -1,4 +1,5 @@
 import type { Boundary } from './kinds/workload.js';
+import type { Amounts } from './parts/amounts.js';
 import type { Stage } from './stages.js';
 
 /** The kinds of which one can ask why. */
@@ -56,8 +57,13 @@ export interface PlacementFacts {
   readonly replica: string;
   /** The resourceVersion at which the cell was looked at. */
   readonly revision: string;
+  /** Whether it could be placed now: a node would take it and its tenant may be charged. */
+  readonly isPlaceable: boolean;
+  /** Why its tenant may not be charged with it; absent if it may. */
+  readonly quota?: { readonly reason: string; readonly message: string };
+  /** How many nodes were asked. */
   readonly nodes: number;
-  /** Nodes that would take it now: how many, and some of them. */
+  /** Nodes that nothing speaks against, quota aside: how many, and some of them. */
   readonly fits: { readonly count: number; readonly nodes: readonly string[] };
   /** For each reason how many nodes it rules out, and some of them. A node may have several reasons. */
   readonly rejections: readonly {
@@ -85,21 +91,15 @@ export interface Cure {
     | { readonly type: 'Patch'; readonly patch: Readonly<Record<string, unknown>> }
     | {
         readonly type: 'Register';
-        readonly allocatable: CureAmounts;
+        readonly allocatable: Amounts;
       }
     | {
         readonly type: 'Create';
         readonly region: string;
         readonly zone: string;
         readonly labels: Readonly<Record<string, string>>;
-        readonly allocatable: CureAmounts;
+        readonly allocatable: Amounts;
       };
-}
-
-export interface CureAmounts {
-  readonly cpu?: string;
-  readonly memory?: string;
-  readonly devices?: Readonly<Record<string, number>>;
 }
 
 export interface DecisionDigest {

@@ -36,6 +36,14 @@ export const builtinPolicy: Policy = {
   },
 };
 
+const revisions = new WeakMap<Policy, string>();
+
 /** The revision of a policy that nobody wrote: it changes exactly when the policy does. */
-export const policyRevision = (policy: Policy): string =>
-  `builtin-${createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 10)}`;
+export function policyRevision(policy: Policy): string {
+  let revision = revisions.get(policy);
+  if (revision === undefined) {
+    revision = `builtin-${createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 10)}`;
+    revisions.set(policy, revision);
+  }
+  return revision;
+}

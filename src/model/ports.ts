@@ -3,7 +3,7 @@ import type { BerthObject } from './object.js';
 import type { Reason } from './reasons.js';
 import type { Epoch } from './records.js';
 import type { Stage, StageActor } from './stages.js';
-import type { NodeStatus } from './kinds/node.js';
+import type { NodeSpec, NodeStatus } from './kinds/node.js';
 import type { Replica } from './kinds/replica.js';
 
 /**
@@ -71,6 +71,8 @@ export interface Register extends Operation {
   readonly region?: string;
   readonly zone?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Like region, zone and labels only for a node that is not there yet: afterwards they are the operator's. */
+  readonly taints?: NonNullable<NodeSpec['taints']>;
   readonly capacity: Amounts;
   readonly allocatable: Amounts;
   readonly devices?: Readonly<Record<string, readonly string[]>>;

@@ -130,7 +130,7 @@ function pathOf(pointer: string, root: unknown): string {
 function shown(value: unknown): { readonly value?: unknown } {
   if (typeof value === 'string' && value.length > shownLengthMax)
     return { value: `${value.slice(0, shownLengthMax)}…` };
-  return typeof value === 'object' || value === undefined ? {} : { value };
+  return (typeof value === 'object' && value !== null) || value === undefined ? {} : { value };
 }
 
 const typeWords: Readonly<Record<string, string>> = {
@@ -177,7 +177,11 @@ function fieldErrors(error: ErrorObject, root: unknown): readonly FieldError[] {
     case 'type': {
       const format = parentSchema?.['format'];
       const words = [schema].flat().map((type) => typeWords[String(type)] ?? String(type));
-      return invalid(`must be ${format === 'quantity' ? formats.quantity.allowed : words.join(' or ')}`);
+      const allowed = format === 'quantity' ? formats.quantity.allowed : words.join(' or ');
+      const { data } = error;
+      // Of a list or an object its kind is told, not what is in it.
+      const found = Array.isArray(data) ? 'a list' : typeof data === 'object' ? 'an object' : undefined;
+      return invalid(`must be ${allowed}${found === undefined || data === null ? '' : `, not ${found}`}`);
     }
     case 'enum': {
       const values = (params['allowedValues'] as readonly unknown[]).map(String);

@@ -1,4 +1,5 @@
 import { BerthError } from '../model/errors.js';
+import { fieldErrorText } from '../model/field-error-text.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject, FieldError } from '../model/object.js';
 import { pruneUnknown } from '../model/prune.js';
@@ -66,12 +67,11 @@ function tryDefaults(kind: KindDefinition, object: BerthObject): BerthObject | u
   }
 }
 
-export function invalid(
-  kind: KindDefinition,
-  object: BerthObject,
-  errors: readonly FieldError[],
-): BerthError {
-  const shown = errors.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+function invalid(kind: KindDefinition, object: BerthObject, errors: readonly FieldError[]): BerthError {
+  const shown = errors.map((error) => {
+    const text = fieldErrorText(error);
+    return error.path === '' ? text : `${error.path}: ${text}`;
+  });
   const name = object.metadata.name || object.metadata.generateName || '';
   const text = shown.length === 1 ? shown[0] : `[${shown.join(', ')}]`;
   return new BerthError('Invalid', `${kind.kind} ${JSON.stringify(name)} is invalid: ${text}`, {

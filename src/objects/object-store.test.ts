@@ -157,14 +157,14 @@ describe('versioned objects', () => {
     expect(opened.cache.get(keyOf('a'))).toBeDefined();
   });
 
-  it('are refused with every error at once, each with its path and what is allowed', async () => {
+  it('are refused with every error at once, each with its path, its value and what is allowed', async () => {
     const wrong = workload('a', { type: 'Servic', replicas: -1, surprise: true });
     const error = await failsWith(opened.objects.create(Workload, 'default', wrong), 'Invalid');
     for (const part of [
       'spec.type',
       'did you mean Service',
       'spec.replicas',
-      'at least 0',
+      'at least 0 (it is -1)',
       'spec.surprise',
       'unknown field',
     ]) {

@@ -1,5 +1,6 @@
 import { applyPatch, type Operation } from 'rfc6902';
 import { BerthError } from '../model/errors.js';
+import { mergePatched } from '../model/merge-patch.js';
 
 export type PatchType = 'merge' | 'json';
 
@@ -8,19 +9,6 @@ const operationsMax = 10_000;
 /** The object that a patch makes of another one. Neither input is changed. */
 export function patched(type: PatchType, target: unknown, patch: unknown): unknown {
   return type === 'merge' ? mergePatched(target, patch) : jsonPatched(target, patch);
-}
-
-/** RFC 7386: objects are merged, null removes, everything else replaces. */
-function mergePatched(target: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return patch;
-  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
-  for (const [name, value] of Object.entries(patch)) {
-    // Assigning to this name would change the prototype instead.
-    if (name === '__proto__') continue;
-    if (value === null) delete result[name];
-    else result[name] = mergePatched(result[name], value);
-  }
-  return result;
 }
 
 /** RFC 6902: a list of operations, all or nothing. */

@@ -1,4 +1,4 @@
-import { addAmounts, type Amount, amountOf, subtractAmounts } from '../model/amount.js';
+import { type Amount, amountOf } from '../model/amount.js';
 import { amountCharged, amountsAsked, rankOf } from '../model/asked.js';
 import { pickPorts } from '../model/pick-ports.js';
 import { zoneKey } from '../model/placement-rules.js';
@@ -6,6 +6,7 @@ import type { TenantSpec } from '../model/kinds/tenant.js';
 import type { WorkloadRevisionSpec } from '../model/kinds/workload-revision.js';
 import type { TenantAccount } from '../model/records.js';
 import type { ClassKey, Placement } from './contract.js';
+import type { AmountSum } from './amount-sum.js';
 import type { NodeTable } from './node-table.js';
 
 /** What of the cell assumptions are charged to. */
@@ -14,7 +15,7 @@ interface Books {
   revision(key: ClassKey): { readonly spec: WorkloadRevisionSpec } | undefined;
   tenant(name: string): {
     readonly spec: TenantSpec | undefined;
-    readonly assumed: { used: Amount; borrowed: Amount };
+    readonly assumed: { readonly used: AmountSum; readonly borrowed: AmountSum };
   };
   tenantAccount(name: string): TenantAccount;
   workload(tenant: string, name: string): { readonly assumedZones: Map<string, number> };
@@ -25,44 +26,41 @@ interface Assumption {
   readonly workload: string;
   readonly classKey: ClassKey;
   /** Undefined where nothing is charged: its hold is charged already. */
-  readonly charged?: {
-    readonly row: number;
-    readonly generation: number;
-    readonly amount: Amount;
-    readonly ofTenant: Amount;
-    readonly isBorrowed: boolean;
-    readonly zone: string;
-    readonly ports: readonly number[];
-  };
+  readonly charged:
+    | {
+        readonly row: number;
+        readonly generation: number;
+        readonly amount: Amount;
+        readonly ofTenant: Amount;
+        readonly isBorrowed: boolean;
+        readonly zone: string;
+        readonly ports: readonly number[];
+      }
+    | undefined;
 }
 
 /** What was proposed and is on its way to the authority, charged to the picture of the cell meanwhile. */
 export class Assumptions {
+  /** By uid. */
   readonly #byReplica = new Map<string, Assumption>();
 
   constructor(private readonly cell: Books) {}
 
-  has(key: string): boolean {
-    return this.#byReplica.has(key);
+  has(uid: string): boolean {
+    return this.#byReplica.has(uid);
   }
 
   add({ replica, node }: Placement): void {
-    const key = `${replica.tenant}/${replica.name}`;
-    if (this.#byReplica.has(key)) return;
+    if (this.#byReplica.has(replica.uid)) return;
     const { tenant, workload, classKey } = replica;
     const charged = replica.hold === undefined ? this.#charge(replica, node) : undefined;
-    this.#byReplica.set(key, {
-      tenant,
-      workload,
-      classKey,
-      ...(charged !== undefined && { charged }),
-    });
+    this.#byReplica.set(replica.uid, { tenant, workload, classKey, charged });
   }
 
-  drop(key: string): void {
-    const assumption = this.#byReplica.get(key);
+  drop(uid: string): void {
+    const assumption = this.#byReplica.get(uid);
     if (assumption === undefined) return;
-    this.#byReplica.delete(key);
+    this.#byReplica.delete(uid);
     if (assumption.charged !== undefined) this.#post(assumption, assumption.charged, -1);
   }
 
@@ -111,9 +109,8 @@ export class Assumptions {
       for (const port of charged.ports) nodes.addAssumedPort(row, port, more);
     }
     const { assumed } = this.cell.tenant(tenant);
-    const combined = more === 1 ? addAmounts : subtractAmounts;
-    assumed.used = combined(assumed.used, charged.ofTenant);
-    if (charged.isBorrowed) assumed.borrowed = combined(assumed.borrowed, amount);
+    assumed.used.add(charged.ofTenant, more);
+    if (charged.isBorrowed) assumed.borrowed.add(amount, more);
     const { assumedZones } = this.cell.workload(tenant, workload);
     const count = (assumedZones.get(charged.zone) ?? 0) + more;
     if (count === 0) assumedZones.delete(charged.zone);

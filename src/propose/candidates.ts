@@ -5,7 +5,7 @@ import { domainFilters, nodeFilters, shapeFilters } from './filters/all.js';
 import type { DomainFilter, NodeFilter, ShapeFilter, View } from './filters/filter.js';
 import { freshness, isStale } from './filters/freshness.js';
 import { epoch, gate } from './filters/gate.js';
-import { NodeHeap } from './node-heap.js';
+import { NodeHeap, type ScoredRows } from './node-heap.js';
 import type { NodeShape } from './node-table.js';
 import {
   type CustomFilter,
@@ -18,7 +18,7 @@ import {
 } from './plugin.js';
 import type { SchedulingClass } from './scheduling-class.js';
 import { domainScores, nodeScores, shapeScores } from './scores/all.js';
-import { type DomainScore, type NodeScore, rounded } from './scores/score.js';
+import { type DomainScore, type NodeScore, rounded, type Score } from './scores/score.js';
 import { countPlaced } from './surroundings.js';
 import { type Rejecter, Tally } from './tally.js';
 
@@ -48,8 +48,8 @@ export class Candidates {
   readonly #groups: Group[] = [];
   readonly #nodeFilters: readonly NodeFilter[];
   readonly #domainFilters: readonly DomainFilter[];
-  readonly #nodeScores: readonly NodeScore[];
-  readonly #domainScores: readonly DomainScore[];
+  readonly #nodeScores: readonly (NodeScore & { readonly weight: number })[];
+  readonly #domainScores: readonly (DomainScore & { readonly weight: number })[];
   readonly #customFilters: readonly Custom[];
   readonly #customScores: readonly CustomScore[];
   readonly #mustBeTogether: boolean;
@@ -71,10 +71,12 @@ export class Candidates {
       (filter) => filter !== epoch && filter !== gate && filter.applies(cls),
     );
     this.#domainFilters = domainFilters.filter((filter) => filter.applies(cls));
-    const counts = ({ name }: { readonly name: keyof Policy['weights'] }): boolean =>
-      policy.weights[name] > 0;
-    this.#nodeScores = nodeScores.filter((score) => counts(score) && score.applies(view));
-    this.#domainScores = domainScores.filter((score) => counts(score) && score.applies(view));
+    const weighed = <T extends Score>(scores: readonly T[]): (T & { readonly weight: number })[] =>
+      scores
+        .filter(({ name, applies }) => policy.weights[name] > 0 && applies(view))
+        .map((score) => ({ ...score, weight: policy.weights[score.name] }));
+    this.#nodeScores = weighed(nodeScores);
+    this.#domainScores = weighed(domainScores);
     this.#customFilters = plugins.flatMap(({ filters }) =>
       filters.map((custom) => ({ name: custom.name, reason: 'PluginRefused' as const, custom })),
     );
@@ -96,10 +98,10 @@ export class Candidates {
         heap.pop();
         this.tally.add(affinity, row);
       } else if (heap === group.fresh && isStale(this.view, row)) {
-        const score = heap.topScore;
+        const { topScore: score, topTie: tie } = heap;
         heap.pop();
         if (this.view.cls.waitsWhenStale) this.tally.add(freshness, row);
-        else (group.stale ??= new NodeHeap(heap.size + 1, this.#goesFirst)).push(row, score);
+        else (group.stale ??= emptyHeap(heap.size + 1, this.view.nodes.names)).push(row, score, tie);
       } else return row;
     }
   }
@@ -130,7 +132,7 @@ export class Candidates {
         else for (const [row, own] of heap.near(count)) rows.push({ row, total: own + score });
       }
     }
-    rows.sort((a, b) => b.total - a.total || (this.#goesFirst(a.row, b.row) ? -1 : 1));
+    rows.sort((a, b) => b.total - a.total);
     return rows.slice(0, count).map(({ row }) => row);
   }
 
@@ -144,21 +146,22 @@ export class Candidates {
       for (const score of shapeScores)
         if (score.applies(view))
           add(score.name, policy.weights[score.name] * rounded(score.score(view.cls, shape)));
-      for (const score of this.#domainScores)
-        add(score.name, policy.weights[score.name] * rounded(score.score(view, shape)));
+      for (const { name, score, weight } of this.#domainScores)
+        add(name, weight * rounded(score(view, shape)));
     }
-    for (const score of this.#nodeScores)
-      add(score.name, policy.weights[score.name] * rounded(score.score(view, row, policy)));
+    for (const { name, score, weight } of this.#nodeScores)
+      add(name, weight * rounded(score(view, row, policy)));
     for (const custom of this.#customScores)
       add(custom.name, custom.weight * rounded(customScore(custom, pluginWork(view), pluginNode(view, row))));
     return { total: Object.values(parts).reduce((sum, part) => sum + part, 0), parts };
   }
 
+  /** Filter by filter and score by score over all nodes: each loop then does one thing, which is what makes it quick. */
   #gather(): void {
-    const { nodes, cls } = this.view;
+    const { view, policy } = this;
+    const { nodes, cls } = view;
     const { shapeIds } = nodes;
-    const passing = new Int32Array(nodes.nodeCount);
-    const sizes = new Int32Array(Math.max(1, nodes.domains.length));
+    const rows = new Int32Array(nodes.nodeCount);
     let count = 0;
     for (let row = 0; row < nodes.rows; row += 1) {
       if (!nodes.isNode(row)) continue;
@@ -168,49 +171,83 @@ export class Candidates {
       }
       const shapeId = shapeIds[row] as number;
       let verdict = cls.shapeVerdicts[shapeId] ?? 0;
-      if (verdict === 0) verdict = judgeShape(this.view, this.policy, nodes.shapes[shapeId] as NodeShape);
-      const refusing = verdict === allowed ? this.#refusing(row) : (shapeFilters[verdict - 2] as ShapeFilter);
-      if (refusing !== undefined) {
-        this.tally.add(refusing, row);
-        continue;
-      }
-      passing[count] = row;
-      count += 1;
-      (sizes[this.#groupOf(row)] as number) += 1;
+      if (verdict === 0) verdict = judgeShape(view, policy, nodes.shapes[shapeId] as NodeShape);
+      if (verdict === allowed) rows[count++] = row;
+      else this.tally.add(shapeFilters[verdict - 2] as ShapeFilter, row);
     }
-    this.#group(passing, count, sizes);
+    for (const filter of this.#nodeFilters) {
+      const { rejects } = filter;
+      const before = count;
+      count = 0;
+      for (let at = 0; at < before; at += 1) {
+        const row = rows[at] as number;
+        if (rejects(view, row)) this.tally.add(filter, row);
+        else rows[count++] = row;
+      }
+    }
+    if (this.#customFilters.length > 0) {
+      const before = count;
+      count = 0;
+      for (let at = 0; at < before; at += 1) {
+        const row = rows[at] as number;
+        const filter = this.#customRefusing(row);
+        if (filter !== undefined) this.tally.add(filter, row);
+        else rows[count++] = row;
+      }
+    }
+    this.#group(this.#scored(rows, count), count);
   }
 
-  #groupOf(row: number): number {
-    const { cls, nodes } = this.view;
-    return cls.hasDomainRules ? (nodes.shapeAt(row)?.domain ?? 0) : 0;
-  }
-
-  #group(passing: Int32Array, count: number, sizes: Int32Array): void {
-    const groups: (Group | undefined)[] = [];
+  #scored(rows: Int32Array, count: number): ScoredRows {
+    const { view, policy, seed } = this;
+    const { shapeScores: ofShapes } = view.cls;
+    const { shapeIds, nameHashes } = view.nodes;
+    const scores = new Float64Array(count);
+    const ties = new Uint32Array(count);
     for (let at = 0; at < count; at += 1) {
-      const row = passing[at] as number;
-      const number = this.#groupOf(row);
-      let group = groups[number];
-      if (group === undefined) {
-        group = {
-          where: this.view.nodes.domains[number] as Domain,
-          fresh: new NodeHeap(sizes[number] as number, this.#goesFirst),
-          stale: undefined,
-          refusedBy: undefined,
-          score: 0,
-        };
-        groups[number] = group;
-        this.#groups.push(group);
-      }
-      group.fresh.append(row, this.#scoreOf(row));
+      const row = rows[at] as number;
+      scores[at] = ofShapes[shapeIds[row] as number] as number;
+      ties[at] = mixed((nameHashes[row] as number) ^ seed);
     }
-    for (const { fresh } of this.#groups) fresh.order();
+    for (const { score, weight } of this.#nodeScores)
+      for (let at = 0; at < count; at += 1)
+        (scores[at] as number) += weight * rounded(score(view, rows[at] as number, policy));
+    if (this.#customScores.length > 0)
+      for (let at = 0; at < count; at += 1) (scores[at] as number) += this.#customScoreOf(rows[at] as number);
+    return { rows, scores, ties };
+  }
+
+  #group(scored: ScoredRows, count: number): void {
+    const { nodes, cls } = this.view;
+    if (!cls.hasDomainRules) {
+      if (count > 0) this.#addGroup(nodes.domains[0] as Domain, scored, count);
+      return;
+    }
+    const ofDomain: number[][] = [];
+    for (let at = 0; at < count; at += 1)
+      (ofDomain[nodes.shapeAt(scored.rows[at] as number)?.domain ?? 0] ??= []).push(at);
+    for (const [domain, members] of ofDomain.entries()) {
+      if (members === undefined) continue;
+      const columns: ScoredRows = {
+        rows: Int32Array.from(members, (at) => scored.rows[at] as number),
+        scores: Float64Array.from(members, (at) => scored.scores[at] as number),
+        ties: Uint32Array.from(members, (at) => scored.ties[at] as number),
+      };
+      this.#addGroup(nodes.domains[domain] as Domain, columns, members.length);
+    }
+  }
+
+  #addGroup(where: Domain, columns: ScoredRows, count: number): void {
+    const fresh = new NodeHeap(columns, this.view.nodes.names, count);
+    this.#groups.push({ where, fresh, stale: undefined, refusedBy: undefined, score: 0 });
   }
 
   #refusing(row: number): Rejecter | undefined {
     for (const filter of this.#nodeFilters) if (filter.rejects(this.view, row)) return filter;
-    if (this.#customFilters.length === 0) return undefined;
+    return this.#customFilters.length === 0 ? undefined : this.#customRefusing(row);
+  }
+
+  #customRefusing(row: number): Rejecter | undefined {
     const work = pluginWork(this.view);
     const node = pluginNode(this.view, row);
     return this.#customFilters.find(({ custom }) => customRefusal(custom, work, node) !== undefined);
@@ -219,21 +256,26 @@ export class Candidates {
   #scoreOf(row: number): number {
     const { view, policy } = this;
     let sum = view.cls.shapeScores[view.nodes.shapeIds[row] as number] as number;
-    for (const score of this.#nodeScores)
-      sum += policy.weights[score.name] * rounded(score.score(view, row, policy));
-    for (const custom of this.#customScores)
-      sum += custom.weight * rounded(customScore(custom, pluginWork(view), pluginNode(view, row)));
+    for (const { score, weight } of this.#nodeScores) sum += weight * rounded(score(view, row, policy));
+    return this.#customScores.length === 0 ? sum : sum + this.#customScoreOf(row);
+  }
+
+  #customScoreOf(row: number): number {
+    const work = pluginWork(this.view);
+    const node = pluginNode(this.view, row);
+    let sum = 0;
+    for (const custom of this.#customScores) sum += custom.weight * rounded(customScore(custom, work, node));
     return sum;
   }
 
   #judgeDomains(): void {
-    const { view, policy } = this;
+    const { view } = this;
     if (!view.cls.hasDomainRules) return;
     for (const group of this.#groups) {
       group.refusedBy = this.#domainFilters.find((filter) => filter.rejects(view, group.where));
       group.score = 0;
-      for (const score of this.#domainScores)
-        group.score += policy.weights[score.name] * rounded(score.score(view, group.where));
+      for (const { score, weight } of this.#domainScores)
+        group.score += weight * rounded(score(view, group.where));
     }
   }
 
@@ -244,26 +286,33 @@ export class Candidates {
       const heap = group[tier];
       if (heap === undefined || heap.size === 0 || group.refusedBy !== undefined) continue;
       const score = heap.topScore + group.score;
-      if (
+      const isBetter =
         best === undefined ||
         score > bestScore ||
-        (score === bestScore && this.#goesFirst(heap.topRow, best[tier]?.topRow ?? 0))
-      ) {
-        best = group;
-        bestScore = score;
-      }
+        (score === bestScore && goesFirst(heap, best[tier] as NodeHeap, this.view.nodes.names));
+      if (!isBetter) continue;
+      best = group;
+      bestScore = score;
     }
     const heap = best?.[tier];
     return best === undefined || heap === undefined ? undefined : { group: best, heap };
   }
+}
 
-  /** Equal scores are common: an order that depends on the seed keeps schedulers from choosing the same node. */
-  readonly #goesFirst = (a: number, b: number): boolean => {
-    const { nameHashes, names } = this.view.nodes;
-    const first = mixed((nameHashes[a] as number) ^ this.seed);
-    const second = mixed((nameHashes[b] as number) ^ this.seed);
-    return first === second ? (names[a] as string) < (names[b] as string) : first > second;
-  };
+const emptyHeap = (capacity: number, names: readonly (string | undefined)[]): NodeHeap =>
+  new NodeHeap(
+    {
+      rows: new Int32Array(capacity),
+      scores: new Float64Array(capacity),
+      ties: new Uint32Array(capacity),
+    },
+    names,
+    0,
+  );
+
+/** Which of two tops with the same score goes first. */
+function goesFirst(a: NodeHeap, b: NodeHeap, names: readonly (string | undefined)[]): boolean {
+  return a.topTie === b.topTie ? (names[a.topRow] ?? '') < (names[b.topRow] ?? '') : a.topTie > b.topTie;
 }
 
 /** Whether nodes of a shape may take the class, remembered with the class. */
@@ -287,7 +336,10 @@ function growShapes(cls: SchedulingClass, id: number): void {
   cls.shapeScores = scores;
 }
 
-/** Spreads 32 bits over 32 bits, so that names which differ little are not in the same order for every seed. */
+/**
+ * Spreads 32 bits over 32 bits, so that names which differ little are not in the same order for every seed. Equal scores
+ * are common: an order that depends on the seed keeps schedulers from choosing the same node.
+ */
 function mixed(hash: number): number {
   let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

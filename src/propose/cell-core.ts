@@ -1,3 +1,4 @@
+import type { ReplicaRef } from '../model/ports.js';
 import type { Policy } from '../model/policy.js';
 import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
@@ -14,7 +15,6 @@ import { gangPlaces } from './gang-places.js';
 import type { Plugin } from './plugin.js';
 import { PreemptionPlanner } from './preemption.js';
 import { propose } from './propose.js';
-import { FilterRules } from './roomless-rules.js';
 
 export interface CellCoreOptions {
   readonly policy: Policy;
@@ -28,19 +28,17 @@ const roomReasons: ReadonlySet<string> = new Set(['NodeFull', 'DeviceTaken', 'Po
 /** The pure parts of the scheduler over one picture of the cell: place what fits, make room for what may preempt. */
 export class CellCore {
   readonly cell = new CellState();
-  readonly #rules: FilterRules;
   readonly #planner: PreemptionPlanner;
 
   constructor(private readonly options: CellCoreOptions) {
-    this.#rules = new FilterRules(this.cell, options.ages);
-    this.#planner = new PreemptionPlanner(new CellPreemption(this.cell, this.#rules, options.seed));
+    this.#planner = new PreemptionPlanner(new CellPreemption(this.cell, options));
   }
 
   apply(key: string, value: unknown): void {
     this.cell.apply(key, value);
   }
 
-  unassume(replica: { readonly tenant: string; readonly name: string }): void {
+  unassume(replica: ReplicaRef): void {
     this.cell.unassume(replica);
   }
 
@@ -50,7 +48,6 @@ export class CellCore {
     const result = propose(this.cell, turn, { ...this.options, snapshotAgeMs: at.ageMs });
     const short = result.waits.filter(isShortOfRoom);
     if (short.length === 0) return result;
-    this.#rules.begin();
     const { plans } = this.#planner.plan(
       turn.classKey,
       short.map(({ replica }) => replica),
@@ -65,7 +62,6 @@ export class CellCore {
     replicas: readonly PendingReplica[],
     atLeast: number,
   ): readonly (Placement | PreemptionPlan)[] | undefined {
-    this.#rules.begin();
     return gangPlaces(replicas, atLeast, {
       // As if their gang had started: that it does is what the places are for.
       place: (classKey, members) =>

@@ -7,14 +7,8 @@ import type { ClassKey, PreemptionPlan } from './contract.js';
 import { Occupancy } from './occupancy.js';
 import type { Occupant, OccupiedNode } from './occupants.js';
 import type { PreemptingClass, PreemptionCell, SpokenFor } from './preemption.js';
-
-/** Which nodes let a class onto them, but for room; a row is a node of the cell's table. */
-export interface RoomlessRules {
-  /** Without resources, devices and ports, and without what changes as replicas of the class are placed. */
-  takes(classKey: ClassKey, row: number): boolean;
-  /** With what is around now: anti-affinity, affinity, spread, freshness. */
-  allows(classKey: ClassKey, row: number): boolean;
-}
+import { type RoomlessRules, roomlessRules } from './roomless-rules.js';
+import type { VerdictOptions } from './verdicts.js';
 
 /**
  * A picture of the cell as planners of preemption look at it, kept for as long as the picture is.
@@ -26,6 +20,7 @@ export interface RoomlessRules {
  */
 export class CellPreemption implements PreemptionCell {
   readonly #occupancy: Occupancy;
+  readonly #rules = new Map<ClassKey, RoomlessRules>();
   readonly #inFlight = new Map<
     string,
     { readonly plan: PreemptionPlan; readonly victims: readonly SpokenFor[] }
@@ -33,8 +28,7 @@ export class CellPreemption implements PreemptionCell {
 
   constructor(
     private readonly cell: CellState,
-    private readonly rules: RoomlessRules,
-    private readonly seed: number,
+    private readonly options: { readonly seed: number } & VerdictOptions,
   ) {
     this.#occupancy = new Occupancy(cell);
   }
@@ -43,24 +37,29 @@ export class CellPreemption implements PreemptionCell {
     const spec = this.cell.revision(classKey)?.spec;
     if (spec === undefined) return undefined;
     const { resources } = spec.template;
+    const tenant = classKey.slice(0, classKey.indexOf('/'));
     const priority = this.cell.priorityClasses.get(spec.priorityClassName ?? 'default');
     return {
-      tenant: classKey.slice(0, classKey.indexOf('/')),
+      tenant,
       workload: spec.workload,
       amount: amountOf(amountsAsked(resources)),
       ports: (resources?.ports ?? []).flatMap((port) =>
         port.includes(':') ? [Number(port.split(':')[1])] : [],
       ),
       priority: priority ?? { value: 0 },
+      isDaemon: this.cell.workload(tenant, spec.workload).stored?.spec.type === 'Daemon',
     };
   }
 
   *nodesFor(classKey: ClassKey): Generator<OccupiedNode> {
     const { nodes } = this.cell;
     this.#occupancy.refresh();
+    this.#rules.clear();
     const spokenFor = this.#spokenFor();
+    const rules = this.#rulesOf(classKey);
+    if (rules === undefined) return;
     for (let row = 0; row < nodes.rows; row += 1) {
-      if (!nodes.takesWork(row) || !this.rules.takes(classKey, row)) continue;
+      if (!nodes.takesWork(row) || !rules.takes(row)) continue;
       const name = nodes.names[row];
       const account = nodes.accounts[row];
       const nodeEpoch = nodes.epochs[row];
@@ -81,7 +80,7 @@ export class CellPreemption implements PreemptionCell {
 
   allows(classKey: ClassKey, node: string): boolean {
     const row = this.cell.nodes.rowOf(node);
-    return row !== undefined && this.rules.allows(classKey, row);
+    return row !== undefined && this.#rulesOf(classKey)?.allows(row) === true;
   }
 
   disruptionsLeft(workload: string): number {
@@ -104,13 +103,23 @@ export class CellPreemption implements PreemptionCell {
 
   assume(plan: PreemptionPlan, victims: readonly SpokenFor[]): void {
     this.cell.assume(plan);
+    // What is around is counted again when somebody asks.
+    this.#rules.clear();
     this.#inFlight.set(`${plan.replica.tenant}/${plan.replica.name}`, { plan, victims });
   }
 
   tieOf(node: string): number {
     const { nodes } = this.cell;
     const hash = nodes.nameHashes[nodes.rowOf(node) ?? 0] ?? 0;
-    return Math.imul(hash ^ this.seed, 0x9e3779b1) >>> 0;
+    return Math.imul(hash ^ this.options.seed, 0x9e3779b1) >>> 0;
+  }
+
+  #rulesOf(classKey: ClassKey): RoomlessRules | undefined {
+    const known = this.#rules.get(classKey);
+    if (known !== undefined) return known;
+    const made = roomlessRules(this.cell, classKey, this.options);
+    if (made !== undefined) this.#rules.set(classKey, made);
+    return made;
   }
 
   /** The victims of plans in flight, by node. */

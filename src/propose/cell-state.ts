@@ -1,4 +1,3 @@
-import { addAmounts, type Amount } from '../model/amount.js';
 import type { Gang } from '../model/kinds/gang.js';
 import type { NodeStatus } from '../model/kinds/node.js';
 import type { PriorityClass } from '../model/kinds/priority-class.js';
@@ -17,6 +16,7 @@ import {
   type WorkloadAccount,
 } from '../model/records.js';
 import { isTerminal, type Stage } from '../model/stages.js';
+import { AmountSum } from './amount-sum.js';
 import { Assumptions } from './assumptions.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
@@ -28,7 +28,7 @@ export interface TenantState {
   spec: Tenant['spec'] | undefined;
   account: TenantAccount;
   /** Beyond the account: what was proposed and is on its way. */
-  assumed: { used: Amount; borrowed: Amount };
+  readonly assumed: { readonly used: AmountSum; readonly borrowed: AmountSum };
 }
 
 export interface WorkloadState {
@@ -44,7 +44,8 @@ export interface WorkloadState {
 export interface ReplicaState {
   readonly tenant: string;
   readonly name: string;
-  /** Known as long as it is. */
+  /** Empty until its object is seen. */
+  uid: string;
   workload: string | undefined;
   stored: Stored<Replica> | undefined;
   status: ReplicaStatus | undefined;
@@ -101,7 +102,7 @@ export class CellState {
     return made(this.#tenants, name, () => ({
       spec: undefined,
       account: emptyTenantAccount,
-      assumed: { used: {}, borrowed: {} },
+      assumed: { used: new AmountSum(), borrowed: new AmountSum() },
     }));
   }
 
@@ -110,8 +111,8 @@ export class CellState {
     const { account, assumed } = this.tenant(name);
     return {
       ...account,
-      used: addAmounts(account.used, assumed.used),
-      borrowed: addAmounts(account.borrowed, assumed.borrowed),
+      used: assumed.used.on(account.used),
+      borrowed: assumed.borrowed.on(account.borrowed),
     };
   }
 
@@ -179,12 +180,12 @@ export class CellState {
   }
 
   /** The placement was refused, or given up: it is no longer charged. */
-  unassume(replica: { readonly tenant: string; readonly name: string }): void {
-    this.#assumptions.drop(`${replica.tenant}/${replica.name}`);
+  unassume({ uid }: { readonly uid: string }): void {
+    this.#assumptions.drop(uid);
   }
 
-  isAssumed(replica: { readonly tenant: string; readonly name: string }): boolean {
-    return this.#assumptions.has(`${replica.tenant}/${replica.name}`);
+  isAssumed({ uid }: { readonly uid: string }): boolean {
+    return this.#assumptions.has(uid);
   }
 
   /** What stands under a key now; undefined if it is gone. A parsed boundary: only admitted records stand there. */
@@ -273,10 +274,11 @@ export class CellState {
 
   #applyReplica(key: string, stored: Stored<Replica> | undefined): void {
     const state = this.#replicaAt(key);
+    state.uid = stored?.metadata.uid ?? state.uid;
     state.stored = stored;
     state.workload ??= stored?.spec.workload;
     if (stored === undefined) {
-      this.#assumptions.drop(key);
+      this.#assumptions.drop(state.uid);
       if (state.status === undefined) this.#replicas.delete(key);
     }
   }
@@ -293,7 +295,7 @@ export class CellState {
     if (node !== undefined) this.#chargesChanged(node);
     if ((before?.stage === 'Failed') !== (status?.stage === 'Failed'))
       this.#countFailure(state, before?.stage === 'Failed' ? before : status, before?.stage === 'Failed');
-    if (status === undefined || !waits(status.stage)) this.#assumptions.drop(key);
+    if (status === undefined || !waits(status.stage)) this.#assumptions.drop(state.uid);
     if (status === undefined && state.stored === undefined) this.#replicas.delete(key);
   }
 
@@ -322,6 +324,7 @@ export class CellState {
       return {
         tenant: key.slice(0, slash),
         name: key.slice(slash + 1),
+        uid: '',
         workload: undefined,
         stored: undefined,
         status: undefined,

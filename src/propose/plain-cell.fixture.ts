@@ -99,7 +99,15 @@ export function plainCell(options: PlainCellOptions): PreemptionCell {
   const classOf = (classKey: string): PreemptingClass => {
     const { asks = { cpu: '1' }, ...given } = classes[classKey] ?? {};
     const [tenant = '', workload = ''] = classKey.split('/');
-    return { tenant, workload, amount: amountOf(asks), ports: [], priority: { value: 0 }, ...given };
+    return {
+      tenant,
+      workload,
+      amount: amountOf(asks),
+      ports: [],
+      priority: { value: 0 },
+      isDaemon: false,
+      ...given,
+    };
   };
   return {
     classOf,

@@ -17,6 +17,8 @@ export interface PreemptingClass {
   /** Ports that it asks for by number. */
   readonly ports: readonly number[];
   readonly priority: Pick<PriorityClassSpec, 'value' | 'preemption'>;
+  /** Each replica goes to the node that its slot is named after, or nowhere. */
+  readonly isDaemon: boolean;
 }
 
 /** The cell as preemption looks at it, with what is on its way. */
@@ -97,13 +99,14 @@ export class PreemptionPlanner {
         continue;
       }
       if (room?.preemptor.rank !== preemptor.rank) room = new RoomForClass(this.cell, classKey, preemptor);
-      const best = room.best();
+      const only = wanted?.isDaemon === true ? replica.slot : undefined;
+      const best = room.best(only);
       const isHarmless = best !== undefined && best.victims.harm.evictions === 0;
-      const coming = isHarmless ? undefined : room.takeComing();
+      const coming = isHarmless ? undefined : room.takeComing(only);
       if (coming !== undefined) comesFree.push({ replica, node: coming });
       else if (best === undefined) {
         // Nothing has changed since, and none of the rest ranks higher.
-        isHopeless = true;
+        isHopeless = only === undefined;
         without.push(replica);
       } else {
         const plan = planOf(replica, best.node, best.victims);
@@ -151,13 +154,14 @@ class RoomForClass {
     this.candidates = candidates.toSorted(compareCandidates);
   }
 
-  best(): { readonly node: OccupiedNode; readonly victims: Victims } | undefined {
+  best(only: string | undefined): { readonly node: OccupiedNode; readonly victims: Victims } | undefined {
     let best: { readonly node: OccupiedNode; readonly victims: Victims } | undefined;
     let searched = 0;
     for (const { node, rank, evictions } of this.candidates) {
       const { harm } = best?.victims ?? {};
       if (harm !== undefined && (rank - harm.rank || evictions - harm.evictions) > 0) break;
       if (searched === nodesSearchedMax) break;
+      if (only !== undefined && node.name !== only) continue;
       if (!this.cell.allows(this.classKey, node.name)) continue;
       const victims = chooseVictims(node, this.preemptor, (workload) => this.cell.disruptionsLeft(workload));
       if (victims === undefined) continue;
@@ -168,9 +172,10 @@ class RoomForClass {
   }
 
   /** A node where it fits once all have ended that leave already, whoever they are, and holds have what they await. */
-  takeComing(): string | undefined {
+  takeComing(only: string | undefined): string | undefined {
     const { amount, ports } = this.preemptor;
     for (const node of this.nodes.values()) {
+      if (only !== undefined && node.name !== only) continue;
       const free = node.leaving.reduce(
         (sum, one) => addAmounts(sum, subtractAmounts(one.amount, one.awaited ?? {})),
         subtractAmounts(node.allocatable, node.used),

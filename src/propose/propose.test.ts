@@ -140,6 +140,22 @@ describe('propose', () => {
     expect(nodesOf(turn(picture, 'batch', 2))).not.toContain(shy);
   });
 
+  it('keeps replicas out of zones and regions where others are that they must be kept apart from', () => {
+    for (const topology of ['Zone', 'Region'] as const) {
+      const picture = new TestPicture();
+      for (const zone of ['a', 'b']) picture.node(`n-${zone}`, { spec: { zone, region: `r-${zone}` } });
+      const selector = { matchLabels: { app: 'batch' } };
+      picture.workload('shy', { cpu: '1' }, { placement: { antiAffinity: [{ topology, selector }] } });
+      picture.workload('batch', { cpu: '1' }, { template: { labels: { app: 'batch' } } });
+      picture.workload('alone', { cpu: '1' }, { placement: { antiAffinity: [{ topology }] } });
+      const [batch] = nodesOf(turn(picture, 'batch', 1));
+      expect(nodesOf(turn(picture, 'shy', 2))).not.toContain(batch);
+      const alone = turn(picture, 'alone', 3);
+      expect(nodesOf(alone).toSorted()).toEqual(['n-a', 'n-b']);
+      expect(waitsOf(alone)).toEqual(['AntiAffinity']);
+    }
+  });
+
   it('places the first of its kind anywhere and the others where it is, if they must be together', () => {
     for (const topology of ['Node', 'Zone', 'Region'] as const) {
       const picture = new TestPicture();
@@ -207,7 +223,7 @@ describe('propose', () => {
     const held = (status: object, intent = 'Gang'): TurnResult => {
       picture.put('Reservation', 'bank', 'hold-1', { intent, node: 'n2' });
       picture.cell.apply(statusKey('Reservation', 'bank', 'hold-1'), { status });
-      picture.cell.unassume({ tenant: 'bank', name: 'web-0-1' });
+      picture.cell.unassume({ uid: 'uid-web-0-1' });
       return propose(
         picture.cell,
         { classKey: 'bank/web-r1', replicas: replica === undefined ? [] : [replica] },

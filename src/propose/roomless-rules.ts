@@ -1,58 +1,60 @@
-import type { RoomlessRules } from './cell-preemption.js';
 import type { CellState } from './cell-state.js';
-import type { ClassKey, NodeAgeMs } from './contract.js';
+import type { ClassKey } from './contract.js';
 import { domainFilters, nodeFilters, shapeFilters } from './filters/all.js';
 import { devices } from './filters/devices.js';
-import type { View } from './filters/filter.js';
-import { freshness } from './filters/freshness.js';
+import type { NodeFilter, View } from './filters/filter.js';
+import { isStale } from './filters/freshness.js';
 import { ports } from './filters/ports.js';
 import { resources } from './filters/resources.js';
+import { customRefusal, pluginNode, pluginWork } from './plugin.js';
 import { schedulingClass } from './scheduling-class.js';
 import { surroundingsOf } from './surroundings.js';
+import type { VerdictOptions } from './verdicts.js';
 
-const roomFilters: ReadonlySet<unknown> = new Set([resources, devices, ports]);
-const aroundFilters = [...nodeFilters, freshness].filter((filter) => !roomFilters.has(filter));
+/** Whether a class may go to a node, but for room: what victims can cure is left out. A row is a node of the table. */
+export interface RoomlessRules {
+  /** By what operator and agent say of the node: cheap, for a pass over all nodes. */
+  takes(row: number): boolean;
+  /** By all the rest: who is there, how old what is known is, custom filters. */
+  allows(row: number): boolean;
+}
 
-/** Every filter but those about room, for who would make room. What is around is looked at anew for each class and plan. */
-export class FilterRules implements RoomlessRules {
-  #view: { readonly classKey: ClassKey; readonly view: View | undefined } | undefined;
+const aboutRoom: ReadonlySet<NodeFilter> = new Set([resources, devices, ports]);
 
-  constructor(
-    private readonly cell: CellState,
-    private readonly ages: NodeAgeMs,
-  ) {}
-
-  /** The cell has changed, or another plan begins. */
-  begin(): void {
-    this.#view = undefined;
-  }
-
-  takes(classKey: ClassKey, row: number): boolean {
-    const view = this.#viewOf(classKey);
-    const shape = this.cell.nodes.shapeAt(row);
-    if (view === undefined || shape === undefined) return false;
-    return !shapeFilters.some((filter) => filter.rejects(view.cls, shape));
-  }
-
-  allows(classKey: ClassKey, row: number): boolean {
-    const view = this.#viewOf(classKey);
-    const shape = this.cell.nodes.shapeAt(row);
-    if (view === undefined || shape === undefined) return false;
-    return (
-      !aroundFilters.some((filter) => filter.applies(view.cls) && filter.rejects(view, row)) &&
-      !domainFilters.some((filter) => filter.applies(view.cls) && filter.rejects(view, shape))
-    );
-  }
-
-  #viewOf(classKey: ClassKey): View | undefined {
-    if (this.#view?.classKey !== classKey) {
-      const cls = schedulingClass(this.cell, classKey);
-      const view = cls && {
-        ...{ cls, nodes: this.cell.nodes, ages: this.ages },
-        around: surroundingsOf(this.cell, cls),
-      };
-      this.#view = { classKey, view };
-    }
-    return this.#view.view;
-  }
+/** The rules as the cell stands now: made anew after something was placed. */
+export function roomlessRules(
+  cell: CellState,
+  classKey: ClassKey,
+  { ages, plugins = [] }: VerdictOptions,
+): RoomlessRules | undefined {
+  const cls = schedulingClass(cell, classKey);
+  if (cls === undefined) return undefined;
+  const { nodes } = cell;
+  const view: View = { cls, nodes, around: surroundingsOf(cell, cls), ages };
+  const byShape = new Map<number, boolean>();
+  const nodeRules = nodeFilters.filter((filter) => !aboutRoom.has(filter) && filter.applies(cls));
+  const domainRules = domainFilters.filter((filter) => filter.applies(cls));
+  const custom = plugins.flatMap((plugin) => plugin.filters);
+  return {
+    takes: (row) => {
+      const shape = nodes.shapeAt(row);
+      if (shape === undefined) return false;
+      let isTaken = byShape.get(shape.id);
+      if (isTaken === undefined) {
+        isTaken = !shapeFilters.some((filter) => filter.rejects(cls, shape));
+        byShape.set(shape.id, isTaken);
+      }
+      return isTaken;
+    },
+    allows: (row) => {
+      const shape = nodes.shapeAt(row);
+      return (
+        shape !== undefined &&
+        !(cls.waitsWhenStale && isStale(view, row)) &&
+        !nodeRules.some((filter) => filter.rejects(view, row)) &&
+        !domainRules.some((filter) => filter.rejects(view, shape)) &&
+        !custom.some((filter) => customRefusal(filter, pluginWork(view), pluginNode(view, row)) !== undefined)
+      );
+    },
+  };
 }

@@ -3,7 +3,15 @@ import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
 import type { Replica } from '../model/kinds/replica.js';
-import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
+import type {
+  Actor,
+  Authority,
+  LeadingTerm,
+  Outcome,
+  Proposal,
+  Records,
+  ReplicaRef,
+} from '../model/ports.js';
 import { reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
 import type { PendingReplica, Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
@@ -19,7 +27,7 @@ import type { SchedulerCounters } from './scheduler-counters.js';
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
 export interface SchedulingCore {
   apply(key: string, value: unknown): void;
-  unassume(replica: { readonly tenant: string; readonly name: string }): void;
+  unassume(replica: ReplicaRef): void;
   /** Places for at least so many of these, which stay assumed; undefined if there are not. */
   proposeGang(
     replicas: readonly PendingReplica[],

@@ -84,45 +84,21 @@ export function verdictsOn(
   return [...verdictsAt(view, row, plugins), quota];
 }
 
-export interface VerdictCounts {
-  readonly nodes: number;
-  /** How many nodes every filter passes. */
-  readonly passing: number;
-  readonly quota: Verdict;
-  /** How many nodes each filter rejects, and how many of them it is the only one to reject. */
-  readonly filters: readonly {
-    readonly filter: string;
-    readonly reason: Reason;
-    readonly rejects: number;
-    readonly rejectsAlone: number;
-  }[];
-}
-
-/** The verdicts on all nodes, counted. Undefined if the class is gone. */
-export function verdictsOnAll(
+/**
+ * What speaks against each node, one after the other: nothing where every filter passes. The tenant's quota is not
+ * among it, because it is of the class. None if the class is gone.
+ */
+export function* verdictsOnEach(
   cell: CellState,
   classKey: ClassKey,
   { ages, plugins = [] }: VerdictOptions,
-): VerdictCounts | undefined {
+): Generator<{ readonly node: string; readonly against: readonly Verdict[] }> {
   const view = viewOf(cell, classKey, ages);
-  if (view === undefined) return undefined;
-  const counts = new Map<string, { filter: string; reason: Reason; rejects: number; rejectsAlone: number }>();
-  let passing = 0;
-  for (let row = 0; row < cell.nodes.rows; row += 1) {
-    if (!cell.nodes.isNode(row)) continue;
-    const against = verdictsAt(view, row, plugins).filter(({ passes }) => !passes);
-    if (against.length === 0) passing += 1;
-    for (const { filter, reason = 'PluginRefused' } of against) {
-      const count = counts.get(filter) ?? { filter, reason, rejects: 0, rejectsAlone: 0 };
-      count.rejects += 1;
-      if (against.length === 1) count.rejectsAlone += 1;
-      counts.set(filter, count);
-    }
-  }
-  return {
-    nodes: cell.nodes.nodeCount,
-    passing,
-    quota: quotaVerdict(cell, view),
-    filters: [...counts.values()],
-  };
+  if (view === undefined) return;
+  for (let row = 0; row < cell.nodes.rows; row += 1)
+    if (cell.nodes.isNode(row))
+      yield {
+        node: cell.nodes.names[row] ?? '',
+        against: verdictsAt(view, row, plugins).filter(({ passes }) => !passes),
+      };
 }

@@ -1,16 +1,18 @@
 import type { Env } from '../env/env.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
+import { ObjectIndex } from '../model/object-index.js';
 import type { BerthObject } from '../model/object.js';
 import type { Actor, Authority, LeadingTerm, Objects } from '../model/ports.js';
+import type { FreshnessObserver } from '../observe/freshness-observer.js';
 import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
 import { OrphanReconciler } from './collect/orphan-reconciler.js';
 import { RevisionReconciler } from './collect/revision-reconciler.js';
+import { Detector } from './detect/detector.js';
 import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
 import { type Acting, keyOfObject } from './runtime/acting.js';
 import { Controller, type ControllerCounters, type ControllerParts } from './runtime/controller.js';
 import { Leadership } from './runtime/leadership.js';
-import { ObjectIndex } from './runtime/object-index.js';
 import type { Reconciler, ReportProblem } from './runtime/requeue.js';
 import { SlotIndex } from './workload/slot-index.js';
 import { workloadKeyOf, workloadKeysOf } from './workload/workload-keys.js';
@@ -23,6 +25,8 @@ export interface ControllersParts {
   readonly authority: Authority;
   readonly env: Env;
   readonly report: ReportProblem;
+  /** How fresh nodes are. Without one nobody judges that here: the simulator lets another. */
+  readonly freshness?: FreshnessObserver;
   /** Names this process and no other. */
   readonly holder: string;
   readonly address?: string;
@@ -32,7 +36,7 @@ export interface ControllersParts {
   readonly isAlone?: boolean;
 }
 
-type LeadingActor = 'workload-controller' | 'grant-controller' | 'collector';
+type LeadingActor = 'workload-controller' | 'grant-controller' | 'collector' | 'detector';
 
 /**
  * All controllers of a server. Each kind of actor has a lease of its own, so that servers share the work between
@@ -92,7 +96,15 @@ export class Controllers {
           this.#controllers.revisions.run(reconciler, term.signal),
         ];
       }),
+      this.#detect(signal),
     ]);
+  }
+
+  async #detect(signal: AbortSignal): Promise<void> {
+    const { freshness } = this.parts;
+    if (freshness === undefined) return;
+    const detector = new Detector(freshness);
+    await this.#lead('detector', signal, (acting, term) => [detector.run(acting, term.signal)]);
   }
 
   #controller(name: string, keys: Pick<ControllerParts, 'keysOf' | 'listKeys'>): Controller {

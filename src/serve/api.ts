@@ -1,4 +1,5 @@
 import { BerthError } from '../model/errors.js';
+import type { Explain } from '../model/explanation.js';
 import type { KindDefinition } from '../model/kind.js';
 import { nearest } from '../model/nearest.js';
 import { isRecordView } from '../model/record-views.js';
@@ -15,6 +16,7 @@ import {
   verbsOf,
 } from './discovery.js';
 import { type DecisionParts, DecisionResource } from './decision-resource.js';
+import { explainOver, isExplained, whySubresource } from './explain-resource.js';
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
@@ -58,6 +60,7 @@ export class Api {
       readonly tokens: Tokens;
       readonly authority: AuthorityParts;
       readonly decisions: DecisionParts;
+      readonly explain: Explain;
       readonly freshness: Freshness;
       readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
     },
@@ -100,6 +103,7 @@ export class Api {
         ? this.#decisions.get(kind, request, path)
         : this.#decisions.list(kind, request, path);
     if (needsFreshness(verb, request.query)) await this.parts.freshness.catchUp();
+    if (path.subresource === whySubresource) return explainOver(this.parts.explain, kind, request, path);
     const resources = this.#resources.get(kind);
     if (resources === undefined) throw new Error(`no resources for ${kind.kind}`);
     switch (verb) {
@@ -323,7 +327,10 @@ function verbOf(
   const isKnown =
     subresource === undefined ||
     (subresource === 'status' && kind.fields['status'] !== undefined) ||
-    (subresource === 'scale' && kind.scale !== undefined);
+    (subresource === 'scale' && kind.scale !== undefined) ||
+    (subresource === whySubresource && isExplained(kind));
   if (!isKnown) throw new BerthError('NotFound', `${plural} have no subresource ${subresource}`);
+  if (subresource === whySubresource && verb !== 'get')
+    throw new BerthError('MethodNotAllowed', `${method} is not possible on ${plural}/why: it can be read`);
   return verb;
 }

@@ -1,17 +1,22 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { stringify } from 'yaml';
 import type { Env } from '../env/env.js';
 import { msBetween } from '../env/instant.js';
 import { BerthError } from '../model/errors.js';
+import { nodeProtocol, nodeStreamPath } from '../model/node-wire.js';
 import type { Api, Routed } from './api.js';
 import type { ApiRequest, ApiResponse } from './api-request.js';
 import type { AuditLog } from './identity/audit-log.js';
 import { authenticate, clientCertificateOf } from './identity/authenticate.js';
 import { type CertificateStore, secureContextOf } from './identity/certificate-store.js';
+import { authorize } from './identity/authorize.js';
 import { formatIdentity, type Identity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
 import type { Metrics, RequestLabels } from './metrics.js';
+import type { NodeWire } from './node-wire.js';
 import { type Status, statusOf } from './status.js';
 
 export interface HttpServerParts {
@@ -21,6 +26,7 @@ export interface HttpServerParts {
   readonly tokens: Tokens;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
+  readonly nodes: NodeWire;
   /** Called with what is a defect of ours, never a client's mistake. */
   readonly onDefect: (error: unknown) => void;
 }
@@ -68,13 +74,19 @@ export class HttpServer {
     }) as unknown as FastifyInstance;
     this.#app = app;
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body));
+    // All are taken as they are; the one that nearly all clients send is found without a search.
+    for (const type of ['application/json', '*'])
+      app.addContentTypeParser(type, { parseAs: 'buffer' }, (_, body, done) => done(null, body));
     app.setErrorHandler((error, _, reply) => void this.#sendError(reply, error));
     app.get('/livez', () => 'ok');
     app.get('/readyz', (_, reply) => (this.#isReady ? reply.send('ok') : reply.code(503).send('stopping')));
     app.get('/healthz', () => 'ok');
     app.all('/*', (request, reply) => this.#handle(request, reply));
     app.all('/', (request, reply) => this.#handle(request, reply));
+    app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on('error', () => socket.destroy());
+      void this.#upgrade(request, socket, head);
+    });
     parts.metrics.watchTraffic(() => ({
       requestsInFlight: this.#inFlight,
       watchesOpen: this.#watches.size,
@@ -102,7 +114,36 @@ export class HttpServer {
   async close(): Promise<void> {
     this.#isReady = false;
     this.#stop.abort();
+    this.parts.nodes.close();
     await this.#app.close();
+  }
+
+  /** Node streams: a connection of their own, since they go on in both directions for as long as the nodes live. */
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    try {
+      const path = request.url?.split('?')[0] ?? '';
+      if (path !== nodeStreamPath || request.headers.upgrade !== nodeProtocol)
+        throw new BerthError('BadRequest', `only ${nodeStreamPath} is upgraded, to ${nodeProtocol}`);
+      const identity = await this.#identityOf(request.socket as TLSSocket, request.headers);
+      const access = authorize(identity, { verb: 'get', path });
+      if (!access.allowed) {
+        const code = identity.kind === 'anonymous' ? 'Unauthorized' : 'Forbidden';
+        throw new BerthError(code, `${formatIdentity(identity)} may not do this: ${access.reason}`);
+      }
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${nodeProtocol}\r\n\r\n`,
+      );
+      if (head.length > 0) socket.unshift(head);
+      await this.parts.nodes.serve(socket, identity);
+    } catch (error) {
+      const status = statusOf(error);
+      if (status.code >= 500 && !(error instanceof BerthError)) this.parts.onDefect(error);
+      const body = JSON.stringify(status);
+      socket.end(
+        `HTTP/1.1 ${status.code} Refused\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
+    }
   }
 
   async #handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -122,7 +163,7 @@ export class HttpServer {
     let routed: Routed | undefined;
     let identity: Identity | undefined;
     try {
-      identity = await this.#identityOf(request);
+      identity = await this.#identityOf(request.raw.socket as TLSSocket, request.headers);
       const apiRequest = toApiRequest(request, identity, this.#signalFor(request, reply));
       routed = this.parts.api.route(apiRequest);
       const response = await this.parts.api.handle(apiRequest, routed);
@@ -151,19 +192,15 @@ export class HttpServer {
     return AbortSignal.any([gone.signal, this.#stop.signal]);
   }
 
-  async #identityOf(request: FastifyRequest): Promise<Identity> {
+  async #identityOf(socket: TLSSocket, headers: IncomingHttpHeaders): Promise<Identity> {
     const { env, tokens } = this.parts;
-    const socket = request.raw.socket as TLSSocket;
     // A connection keeps its certificate, and reading it is slow. Whether it has expired is asked each time.
     let known = this.#certificates.get(socket);
     if (known === undefined) {
       known = { certificate: clientCertificateOf(socket) };
       this.#certificates.set(socket, known);
     }
-    const authentication = await authenticate(
-      { env, tokens },
-      { headers: request.headers, certificate: known.certificate },
-    );
+    const authentication = await authenticate({ env, tokens }, { headers, certificate: known.certificate });
     if (authentication.kind === 'identity') return authentication.identity;
     throw new BerthError(
       authentication.httpStatus === 401 ? 'Unauthorized' : 'Forbidden',

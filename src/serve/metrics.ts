@@ -35,6 +35,15 @@ const transactionSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048];
 const loopDelayResolutionMs = 20;
 
+/** What node streams bring. But for the first and the last, counts since the start. */
+export interface NodeTraffic {
+  readonly lines: number;
+  readonly renewals: number;
+  readonly reports: number;
+  readonly stale: number;
+  readonly connections: number;
+}
+
 /** Everything that /metrics tells, in Prometheus' text form. docs/metrics.md lists it. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -165,6 +174,22 @@ export class Metrics {
       'berth_watch_unsent_bytes',
       'Bytes that wait for the client that reads its watch slowest.',
       () => traffic().unsentBytesMax,
+    );
+  }
+
+  watchNodes(nodes: () => NodeTraffic): void {
+    this.#gauge('berth_node_streams', 'Node streams that are open.', () => nodes().lines);
+    this.#gauge(
+      'berth_node_connections',
+      'Connections that carry node streams of other processes.',
+      () => nodes().connections,
+    );
+    this.#gauge('berth_node_renewals', 'Renewals of node leases since the start.', () => nodes().renewals);
+    this.#gauge('berth_node_reports', 'Reports that nodes have sent since the start.', () => nodes().reports);
+    this.#gauge(
+      'berth_node_stale',
+      'Node streams that were ended since the start because their epoch was over.',
+      () => nodes().stale,
     );
   }
 

@@ -66,7 +66,8 @@ export function checkOperationInput(operation: ForwardedOperation, input: unknow
   }
 }
 
-function wrongFields(
+/** What is wrong with the fields of a value; undefined if nothing is. */
+export function wrongFields(
   path: string,
   fields: Readonly<Record<string, Shape>>,
   value: unknown,

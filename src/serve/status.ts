@@ -1,4 +1,5 @@
 import { BerthError, errorTable } from '../model/errors.js';
+import { fieldErrorText } from '../model/field-error-text.js';
 import type { FieldError } from '../model/object.js';
 
 /** A `Status` object, in which clients expect every error and the success of a deletion. */
@@ -75,7 +76,7 @@ export function statusOf(error: unknown): Status {
 
 function shownCause(cause: FieldError | Cause): Cause {
   return 'path' in cause
-    ? { reason: causeReasons[cause.reason], message: cause.message, field: cause.path }
+    ? { reason: causeReasons[cause.reason], message: fieldErrorText(cause), field: cause.path }
     : cause;
 }
 

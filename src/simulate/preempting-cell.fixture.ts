@@ -1,23 +1,19 @@
 import { type CellOptions, done, openTestCell, refOf, type TestCell } from '../commit/test-cell.fixture.js';
 import type { Replica } from '../model/kinds/replica.js';
 import { CachedRecords } from '../objects/cached-records.js';
-import { CellPreemption, type RoomlessRules } from '../propose/cell-preemption.js';
+import { CellPreemption } from '../propose/cell-preemption.js';
 import { CellState } from '../propose/cell-state.js';
 import type { PendingReplica, PreemptionPlan } from '../propose/contract.js';
 import { PreemptionPlanner, type PreemptionResult } from '../propose/preemption.js';
 
 /** A real authority, and a picture of its cell that planners look at, kept current as a scheduler's is. */
-export async function openPreemptingCell(
-  options: CellOptions = {},
-  rules?: (cell: CellState) => RoomlessRules,
-) {
+export async function openPreemptingCell(options: CellOptions = {}) {
   const cell: TestCell = await openTestCell(options);
   const picture = new CellState();
   const records = new CachedRecords(cell.cache);
   for (const [key, value] of records.entries('/')) picture.apply(key, value);
   records.follow((key, value) => picture.apply(key, value), new AbortController().signal);
-  const anywhere: RoomlessRules = { takes: () => true, allows: () => true };
-  const view = new CellPreemption(picture, rules?.(picture) ?? anywhere, 1);
+  const view = new CellPreemption(picture, { seed: 1, ages: () => 0 });
 
   const pendingOf = ({ metadata, spec }: Replica): PendingReplica => ({
     tenant: metadata.namespace ?? '',

@@ -41,7 +41,7 @@ export const register =
         spec: {
           region: input.region ?? 'local',
           zone: input.zone ?? 'local',
-          taints: [],
+          taints: input.taints ?? [],
           tenants: [],
           unschedulable: false,
         },

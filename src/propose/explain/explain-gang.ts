@@ -2,7 +2,7 @@ import type { PlacementFacts } from '../../model/explanation.js';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
-import { type ObjectSide, shownRejections, topReason } from './explain-replica.js';
+import { type ObjectSide, shownRefusal, topReason } from './explain-replica.js';
 
 export interface GangFacts {
   readonly gang: Gang;
@@ -21,7 +21,7 @@ export function explainGang({ gang, members, placement }: GangFacts): ObjectSide
   const { metadata, spec, status } = gang;
   const current = status?.state ?? 'Waiting';
   const held = `${status?.holds ?? 0} of ${spec.minAvailable} hold capacity`;
-  const cannot = current !== 'Committed' && placement?.fits.count === 0;
+  const cannot = current !== 'Committed' && placement?.isPlaceable === false;
   const state = cannot ? 'CannotBePlaced' : current === 'Committed' ? 'AsWanted' : 'OnItsWay';
   const live = members.filter((member) => !isTerminal(member.status?.stage ?? 'Queued')).length;
   const reason = cannot ? topReason(placement) : current === 'Committed' ? undefined : 'GangIncomplete';
@@ -39,7 +39,7 @@ export function explainGang({ gang, members, placement }: GangFacts): ObjectSide
     ],
     answer: `gang ${metadata.namespace}/${metadata.name} ${
       cannot && placement !== undefined
-        ? `cannot start: none of ${placement.nodes} nodes takes ${placement.replica} (${shownRejections(placement)}); ${held}`
+        ? `cannot start: ${shownRefusal(placement, placement.replica)}; ${held}`
         : current === 'Committed'
           ? 'has started together'
           : `is ${current} and has not started: ${held}`

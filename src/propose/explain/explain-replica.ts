@@ -61,19 +61,26 @@ export function explainReplica(facts: ReplicaFacts): ObjectSide {
   };
 }
 
+/** The one reason that is told: quota holds for every node, else what rules out most of them. */
 export const topReason = (placement: PlacementFacts | undefined): string | undefined =>
-  placement?.rejections.toSorted((a, b) => b.count - a.count)[0]?.reason;
+  placement?.quota?.reason ?? placement?.rejections[0]?.reason;
 
-/** `9 NodeFull, 3 Tainted`, the most frequent first. */
-export const shownRejections = (placement: PlacementFacts): string =>
-  placement.rejections
-    .toSorted((a, b) => b.count - a.count)
-    .map(({ reason, count }) => `${count} ${reason}`)
-    .join(', ');
+/** Why it cannot be placed now: `none of 12 nodes takes it (9 NodeFull, 3 Tainted)`. */
+export function shownRefusal({ quota, nodes, fits, rejections }: PlacementFacts, it: string): string {
+  const counts = rejections.map(({ reason, count }) => `${count} ${reason}`).join(', ');
+  const onNodes =
+    nodes === 0
+      ? 'there are no nodes'
+      : nodes === 1
+        ? `the only node for ${it} does not take it (${counts})`
+        : `none of ${nodes} nodes takes ${it} (${counts})`;
+  if (quota === undefined) return onNodes;
+  return fits.count > 0 ? quota.message : `${quota.message}, and ${onNodes}`;
+}
 
 function placementMessage(placement: PlacementFacts | undefined): string {
-  if (placement === undefined || placement.fits.count > 0) return '';
-  return placement.nodes === 0 ? 'there are no nodes' : (placement.rejections[0]?.message ?? '');
+  if (placement === undefined || placement.isPlaceable) return '';
+  return placement.quota?.message ?? placement.rejections[0]?.message ?? '';
 }
 
 function stateOf(
@@ -85,7 +92,7 @@ function stateOf(
   if (stage === 'Failed') return 'Failed';
   if (isTerminal(stage)) return 'Ended';
   if (stage === 'Queued' && placement !== undefined)
-    return placement.fits.count === 0 ? 'CannotBePlaced' : 'OnItsWay';
+    return placement.isPlaceable ? 'OnItsWay' : 'CannotBePlaced';
   if (stage === 'Queued' && replica.status?.conditions?.some(isRetrying) === true) return 'CannotBePlaced';
   return isWaiting ? 'OnItsWay' : 'AsWanted';
 }
@@ -106,9 +113,7 @@ function verdict(
       return `is not for the scheduler yet${because}`;
     case 'Queued':
       if (state === 'CannotBePlaced' && placement !== undefined)
-        return placement.nodes === 0
-          ? 'cannot be placed: there are no nodes'
-          : `cannot be placed: none of ${placement.nodes} nodes takes it (${shownRejections(placement)})`;
+        return `cannot be placed: ${shownRefusal(placement, 'it')}`;
       if (state === 'CannotBePlaced') return `was not placed yet${because}`;
       return placement === undefined
         ? 'waits for the scheduler'

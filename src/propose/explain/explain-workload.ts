@@ -2,7 +2,7 @@ import type { Explanation, PlacementFacts } from '../../model/explanation.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
-import { type ObjectSide, shownRejections, topReason } from './explain-replica.js';
+import { type ObjectSide, shownRefusal, topReason } from './explain-replica.js';
 
 export interface WorkloadFacts {
   readonly workload: Workload;
@@ -26,7 +26,7 @@ export function explainWorkload({ workload, replicas, placement }: WorkloadFacts
   const isBatch = spec.type === 'Batch';
   const there = isBatch ? (status?.batch?.succeeded ?? 0) : (status?.servingReplicas ?? 0);
   const isWaiting = (stages.Queued ?? 0) > 0;
-  const cannot = isWaiting && placement?.fits.count === 0;
+  const cannot = isWaiting && placement?.isPlaceable === false;
   const state = ((): Explanation['state'] => {
     if (isSeen && status?.conditions?.some(({ type, status: is }) => type === 'Failed' && is === 'True'))
       return 'Failed';
@@ -48,8 +48,7 @@ export function explainWorkload({ workload, replicas, placement }: WorkloadFacts
       answer: `${subject} has changed (generation ${metadata.generation}) and the workload controller has not looked at it yet`,
     };
   const limitedBy = progress?.limitedBy;
-  const reason =
-    cannot && limitedBy !== 'Quota' ? (topReason(placement) ?? progress?.reason) : progress?.reason;
+  const reason = cannot ? (topReason(placement) ?? progress?.reason) : progress?.reason;
   return {
     state,
     stages,
@@ -79,13 +78,8 @@ function verdict(parts: {
   const count = `${there} of ${desired} ${isBatch ? 'have succeeded' : 'serve'}`;
   if (state === 'AsWanted') return `is as it should be: ${count}`;
   if (state === 'Failed') return `has failed: ${reason ?? 'see its conditions'} (${count})`;
-  if (state === 'CannotBePlaced' && placement !== undefined) {
-    const why =
-      placement.nodes === 0
-        ? 'there are no nodes'
-        : `none of ${placement.nodes} nodes takes ${placement.replica} (${shownRejections(placement)})`;
-    return `cannot be placed: ${why}; ${count}`;
-  }
+  if (state === 'CannotBePlaced' && placement !== undefined)
+    return `cannot be placed: ${shownRefusal(placement, placement.replica)}; ${count}`;
   const where = limitedBy === undefined ? '' : ` at ${limitedBy}`;
   return `is not complete: ${count}; it waits${where}${reason === undefined ? '' : `: ${reason}`}`;
 }

@@ -1,3 +1,4 @@
+import type { Domain } from '../../model/placement-rules.js';
 import type { Reason } from '../../model/reasons.js';
 import type { NodeAgeMs } from '../contract.js';
 import type { NodeShape, NodeTable } from '../node-table.js';
@@ -26,24 +27,24 @@ interface Named {
 /** On what operator and agent say of a node: asked once for all nodes that say the same. */
 export interface ShapeFilter extends Named {
   readonly level: 'shape';
-  rejects(cls: SchedulingClass, shape: NodeShape): boolean;
+  readonly rejects: (cls: SchedulingClass, shape: NodeShape) => boolean;
   /** What the node is or has, as in "node n1 is in region us-east". */
-  says(cls: SchedulingClass, shape: NodeShape): string;
+  readonly says: (cls: SchedulingClass, shape: NodeShape) => string;
 }
 
 /** On the node's own account: asked for every node, and again when something was placed there. */
 export interface NodeFilter extends Named {
   readonly level: 'node';
   /** Whether this class can be rejected by it at all. */
-  applies(cls: SchedulingClass): boolean;
-  rejects(view: View, row: number): boolean;
-  says(view: View, row: number): string;
+  readonly applies: (cls: SchedulingClass) => boolean;
+  readonly rejects: (view: View, row: number) => boolean;
+  readonly says: (view: View, row: number) => string;
 }
 
 /** On how many are in the zone and region: asked for every zone, and again after each placement. */
 export interface DomainFilter extends Named {
   readonly level: 'domain';
-  applies(cls: SchedulingClass): boolean;
-  rejects(view: View, where: { readonly region: string; readonly zone: string }): boolean;
-  says(view: View, where: { readonly region: string; readonly zone: string }): string;
+  readonly applies: (cls: SchedulingClass) => boolean;
+  readonly rejects: (view: View, where: Domain) => boolean;
+  readonly says: (view: View, where: Domain) => string;
 }

@@ -13,22 +13,22 @@ export type Score = ShapeScore | NodeScore | DomainScore;
 interface Named {
   readonly name: ScoreName;
   /** Whether it can tell nodes apart for this class at all. */
-  applies(view: View): boolean;
+  readonly applies: (view: View) => boolean;
 }
 
 export interface ShapeScore extends Named {
   readonly level: 'shape';
-  score(cls: SchedulingClass, shape: NodeShape): number;
+  readonly score: (cls: SchedulingClass, shape: NodeShape) => number;
 }
 
 export interface NodeScore extends Named {
   readonly level: 'node';
-  score(view: View, row: number, policy: Policy): number;
+  readonly score: (view: View, row: number, policy: Policy) => number;
 }
 
 export interface DomainScore extends Named {
   readonly level: 'domain';
-  score(view: View, where: Domain): number;
+  readonly score: (view: View, where: Domain) => number;
 }
 
 const steps = 2 ** 20;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
-import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { objectOf } from '../../model/fake-objects.fixture.js';
 import { type HoldInput, type HoldVerdict, judgeHold } from './judge-hold.js';
 
 const hold = (state: string, spec: object = {}, metadata: object = {}): Reservation =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
-import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { objectOf } from '../../model/fake-objects.fixture.js';
 import { revisionOf } from '../workload/revision-of.js';
 import { workloadOf } from '../workload/workload.fixture.js';
 import { judgeRevisions } from './judge-revisions.js';

@@ -2,7 +2,7 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
-import type { ObjectIndex } from '../runtime/object-index.js';
+import type { ObjectIndex } from '../../model/object-index.js';
 import { collectPartsPerMs, Pace } from '../runtime/pace.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { stepsMax } from '../workload/plan-workload.js';

@@ -3,7 +3,7 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
-import type { ObjectIndex } from '../runtime/object-index.js';
+import type { ObjectIndex } from '../../model/object-index.js';
 import { collectPartsPerMs, Pace } from '../runtime/pace.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { judgeRevisions } from './judge-revisions.js';

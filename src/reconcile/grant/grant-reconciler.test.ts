@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectChange } from '../../model/ports.js';
-import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { objectOf } from '../../model/fake-objects.fixture.js';
 import { tenantKeysOf } from './grant-reconciler.js';
 
 const ledger = (used: string, granted: string | undefined) =>

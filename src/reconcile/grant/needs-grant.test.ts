@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Tenant } from '../../model/kinds/tenant.js';
 import type { TenantLedger } from '../../model/kinds/tenant-ledger.js';
-import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { objectOf } from '../../model/fake-objects.fixture.js';
 import { needsGrant } from './needs-grant.js';
 
 const tenant = (limit: object | undefined): Tenant =>

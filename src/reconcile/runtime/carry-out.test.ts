@@ -4,7 +4,7 @@ import type { Authority, Outcome } from '../../model/ports.js';
 import type { Reason } from '../../model/reasons.js';
 import type { Acting } from './acting.js';
 import { carryOut } from './carry-out.js';
-import { FakeObjects } from './fake-objects.fixture.js';
+import { FakeObjects } from '../../model/fake-objects.fixture.js';
 import type { Problem } from './requeue.js';
 
 const committed: Outcome<undefined> = { kind: 'Committed', result: undefined, revision: '1' };

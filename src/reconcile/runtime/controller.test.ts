@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Env } from '../../env/env.js';
 import { VirtualTime } from '../../env/virtual.js';
 import { Controller, type ControllerParts } from './controller.js';
-import { FakeObjects, objectOf } from './fake-objects.fixture.js';
+import { FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 import { after, done, type Problem, type Reconciler, type Requeue } from './requeue.js';
 
 const keyOf = (name: string): string => `t/${name}`;

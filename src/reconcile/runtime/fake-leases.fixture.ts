@@ -1,7 +1,7 @@
 import type { Lease } from '../../model/kinds/lease.js';
 import type { Authority, Outcome, RenewLease, TakeLease } from '../../model/ports.js';
 import { type Epoch, sameEpoch } from '../../model/records.js';
-import { type FakeObjects, objectOf } from './fake-objects.fixture.js';
+import { type FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 
 /** The lease operations of an authority, over objects without a store. */
 export class FakeLeases implements Pick<Authority, 'takeLease' | 'renew' | 'resign'> {

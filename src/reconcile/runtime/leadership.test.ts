@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualTime, type VirtualMachine } from '../../env/virtual.js';
 import type { Authority, Outcome } from '../../model/ports.js';
 import { FakeLeases } from './fake-leases.fixture.js';
-import { FakeObjects } from './fake-objects.fixture.js';
+import { FakeObjects } from '../../model/fake-objects.fixture.js';
 import type { LeadingTerm } from '../../model/ports.js';
 import { Leadership, type LeadershipParts } from './leadership.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Gang } from '../../model/kinds/gang.js';
 import { type Stage, stages } from '../../model/stages.js';
-import { objectOf } from '../runtime/fake-objects.fixture.js';
+import { objectOf } from '../../model/fake-objects.fixture.js';
 import { type PlanInput, planWorkload, stepsMax, type WorkloadStep } from './plan-workload.js';
 import { revisionOf } from './revision-of.js';
 import { inputOf, nodeOf, replicaOf, workloadOf } from './workload.fixture.js';

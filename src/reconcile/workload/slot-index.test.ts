@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FakeObjects } from '../runtime/fake-objects.fixture.js';
+import { FakeObjects } from '../../model/fake-objects.fixture.js';
 import { SlotIndex } from './slot-index.js';
 import { replicaOf } from './workload.fixture.js';
 

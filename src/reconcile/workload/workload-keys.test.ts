@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BerthObject } from '../../model/object.js';
 import type { ObjectChange } from '../../model/ports.js';
-import { FakeObjects, objectOf } from '../runtime/fake-objects.fixture.js';
+import { FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 import { nodeOf, replicaOf, workloadOf } from './workload.fixture.js';
 import { workloadKeysOf } from './workload-keys.js';
 

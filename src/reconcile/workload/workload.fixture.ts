@@ -3,7 +3,7 @@ import type { Replica, ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Stage } from '../../model/stages.js';
-import { FakeObjects, objectOf } from '../runtime/fake-objects.fixture.js';
+import { FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 import { type PlanInput, replicasFinalizer } from './plan-workload.js';
 import { revisionOf } from './revision-of.js';
 import { SlotIndex } from './slot-index.js';

@@ -266,3 +266,26 @@ describe('docs/rights.md', () => {
     await expect(rightsPage(kinds)).toMatchFileSnapshot(file);
   });
 });
+
+describe('[S6] a node is spoken for', () => {
+  const mayActFor = (who: string, node: string): boolean =>
+    authorize(parseIdentity(who), { verb: 'update', actsForNode: node }).allowed;
+
+  it.each([
+    ['node:n1', 'n1', true],
+    ['node:n1', 'n2', false],
+    ['node:n1', 'n11', false],
+    ['hollow:n1', 'n1', true],
+    ['hollow:n1', 'n11', true],
+    ['hollow:n1', 'm1', false],
+    ['admin', 'n1', false],
+    ['controller:commit', 'n1', false],
+    ['anonymous', 'n1', false],
+  ])('by %s for %s: %s', (who, node, expected) => {
+    expect(mayActFor(who, node)).toBe(expected);
+  });
+
+  it('by nobody for all nodes', () => {
+    expect(() => parseIdentity('hollow:')).toThrow('is not an identity');
+  });
+});

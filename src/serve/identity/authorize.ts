@@ -1,4 +1,5 @@
 import type { KindDefinition, Writer } from '../../model/kind.js';
+import { nodeStreamPath } from '../../model/node-wire.js';
 import type { Identity } from './identity.js';
 
 /**
@@ -42,7 +43,13 @@ export interface TokensRequest {
   readonly tokensOf: Identity | 'everyone';
 }
 
-export type AccessRequest = ObjectRequest | PathRequest | TokensRequest;
+/** To speak for a node on a node stream: to register it, renew its lease and report. */
+export interface NodeRequest {
+  readonly verb: Verb;
+  readonly actsForNode: string;
+}
+
+export type AccessRequest = ObjectRequest | PathRequest | TokensRequest | NodeRequest;
 export type Access = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 const allowed: Access = { allowed: true };
@@ -51,8 +58,10 @@ const includes = (list: readonly string[], text: string): boolean => list.includ
 
 export function authorize(identity: Identity, request: AccessRequest): Access {
   if ('path' in request) return authorizePath(identity, request);
+  if ('actsForNode' in request) return authorizeNode(identity, request);
   if ('tokensOf' in request) return authorizeTokens(identity, request);
   const subresource = request.subresource ?? '';
+  if (subresource === 'why') return mayAskWhy(identity, request);
   if (!includes(['', 'status', 'scale'], subresource)) {
     return denied(`nobody may use the subresource ${subresource} of ${request.kind.plural}`);
   }
@@ -96,9 +105,20 @@ function mayRead(identity: Identity, request: ObjectRequest): Access {
         ? allowed
         : denied(`node ${identity.node} reads only the ${kind.kind} named ${own}`);
     }
+    case 'hollow':
+      return kind.kind === 'Region'
+        ? allowed
+        : denied(`who plays nodes reads only regions, not ${kind.plural}`);
     case 'anonymous':
       return denied('anonymous reads no objects; give a token or a client certificate');
   }
+}
+
+/** Whoever may read an object may ask why; but nodes, because an answer speaks of what tenants have decided on. */
+function mayAskWhy(identity: Identity, request: ObjectRequest): Access {
+  if (request.verb !== 'get') return denied(`why cannot be the target of ${request.verb}`);
+  if (identity.kind === 'node') return denied('nodes do not ask why');
+  return mayRead(identity, request);
 }
 
 function mayWrite(identity: Identity, request: ObjectRequest): Access {
@@ -199,6 +219,20 @@ const selfReviewPaths = [
   '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
 ];
 
+/** Nodes speak for themselves alone, and admin for none: what a node says is evidence. */
+function authorizeNode(identity: Identity, { verb, actsForNode: node }: NodeRequest): Access {
+  if (verb !== 'update') return denied(`to act for a node is to update it, not to ${verb} it`);
+  if (identity.kind === 'node')
+    return identity.node === node ? allowed : denied(`node ${identity.node} acts only for itself`);
+  if (identity.kind !== 'hollow')
+    return denied('only node:NAME acts for a node, and hollow:PREFIX for nodes whose names begin so');
+  return node.startsWith(identity.prefix)
+    ? allowed
+    : denied(
+        `it acts only for nodes whose names begin with ${identity.prefix}, not for ${node.slice(0, 100)}`,
+      );
+}
+
 const auditPath = '/apis/authority.berth.dev/v1/audit';
 const operationPaths = /^\/apis\/authority\.berth\.dev\/v1\/operations\/[^/]+$/;
 
@@ -213,6 +247,11 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
     return identity.kind === 'admin' || identity.kind === 'viewer' || identity.kind === 'controller'
       ? allowed
       : denied('metrics speak of all tenants; admin, viewer and controllers read them');
+  }
+  if (verb === 'get' && path === nodeStreamPath) {
+    return identity.kind === 'node' || identity.kind === 'hollow'
+      ? allowed
+      : denied('node streams are for node:NAME and hollow:PREFIX');
   }
   if (verb === 'get' && path === auditPath) {
     return identity.kind === 'admin' || identity.kind === 'viewer'

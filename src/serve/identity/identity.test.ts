@@ -10,6 +10,7 @@ const identities: readonly Identity[] = [
   { kind: 'tenant', tenant: 'fraud', role: 'editor' },
   { kind: 'tenant', tenant: 'f', role: 'owner' },
   { kind: 'node', node: 'gpu-7.rack-2.example' },
+  { kind: 'hollow', prefix: 'node-' },
   { kind: 'controller', controller: 'scheduler' },
 ];
 

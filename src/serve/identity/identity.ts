@@ -9,6 +9,8 @@ export type Identity =
   | { readonly kind: 'viewer' }
   | { readonly kind: 'tenant'; readonly tenant: string; readonly role: TenantRole }
   | { readonly kind: 'node'; readonly node: string }
+  /** A process that plays nodes: all whose names begin with the prefix. */
+  | { readonly kind: 'hollow'; readonly prefix: string }
   | { readonly kind: 'controller'; readonly controller: string }
   | { readonly kind: 'anonymous' };
 
@@ -30,6 +32,9 @@ const isNodeName = (name: string): boolean =>
 const isControllerName = (name: string): boolean =>
   isLabel(name) && name !== 'authority' && !name.startsWith('node-');
 
+// Never empty: nobody plays every node there is, also not by mistake.
+const prefixPattern = /^[a-z0-9][-.a-z0-9]{0,62}$/;
+
 const isRole = (text: string): text is TenantRole => (tenantRoles as readonly string[]).includes(text);
 
 /** One line that names the identity fully: `admin`, `tenant:fraud:editor`, `node:gpu-7`. The inverse of parse. */
@@ -43,6 +48,8 @@ export function formatIdentity(identity: Identity): string {
       return `tenant:${identity.tenant}:${identity.role}`;
     case 'node':
       return `node:${identity.node}`;
+    case 'hollow':
+      return `hollow:${identity.prefix}`;
     case 'controller':
       return `controller:${identity.controller}`;
   }
@@ -56,6 +63,7 @@ export function parseIdentity(text: string): Identity {
       return { kind, tenant: name, role };
     }
     if (kind === 'node' && role === undefined && isNodeName(name)) return { kind, node: name };
+    if (kind === 'hollow' && role === undefined && prefixPattern.test(name)) return { kind, prefix: name };
     if (kind === 'controller' && role === undefined && isControllerName(name)) {
       return { kind, controller: name };
     }
@@ -63,7 +71,7 @@ export function parseIdentity(text: string): Identity {
   throw new BerthError(
     'InvalidIdentity',
     `${quote(text)} is not an identity; allowed are admin, viewer, tenant:NAME:viewer|editor|owner, node:NAME, ` +
-      'controller:NAME and anonymous, with names of lower-case letters, digits and hyphens',
+      'hollow:PREFIX, controller:NAME and anonymous, with names of lower-case letters, digits and hyphens',
   );
 }
 
@@ -81,6 +89,8 @@ export function subjectOf(identity: Identity): CertificateSubject {
       };
     case 'node':
       return { commonName: `node:${identity.node}`, groups: ['berth:nodes'] };
+    case 'hollow':
+      return { commonName: `hollow:${identity.prefix}`, groups: ['berth:hollow'] };
     case 'controller':
       return { commonName: `controller:${identity.controller}`, groups: ['berth:controllers'] };
     case 'anonymous':

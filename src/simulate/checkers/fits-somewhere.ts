@@ -11,7 +11,8 @@ import { brokenNodeRules } from './node-rules.js';
 
 /**
  * [L1] Work that fits and is allowed gets bound: nothing is Queued that a node would take as the cell stands. Not
- * judged: members of gangs, which must fit together, and what must be near others.
+ * judged: members of gangs, which must fit together, what must be near others, and what must be kept from the zones of
+ * other workloads.
  */
 export function fitsSomewhere(state: CellState): LivenessResult {
   const cell = new CellView(state);
@@ -26,7 +27,7 @@ export function fitsSomewhere(state: CellState): LivenessResult {
     const revision = cell.object('WorkloadRevision', metadata.namespace, spec.revision)?.spec;
     const isAsked = status?.intent === undefined && metadata.deletionTimestamp === undefined;
     if (status?.stage !== 'Queued' || revision === undefined || !isAsked) continue;
-    if ((revision.placement?.affinity ?? []).some(({ mode = 'Required' }) => mode === 'Required')) continue;
+    if (isJudgedByOthers(revision)) continue;
     const tenant = metadata.namespace ?? '';
     if (!isGranted(cell, tenant, revision)) continue;
     const { workload, slot } = spec;
@@ -46,6 +47,17 @@ export function fitsSomewhere(state: CellState): LivenessResult {
       );
   }
   return resultOf('L1', state, checked, messages);
+}
+
+/** Rules that say of other workloads where this one may be, which is best effort and not judged here. */
+function isJudgedByOthers({ placement }: WorkloadRevisionSpec): boolean {
+  const isHard = ({ mode = 'Required' }: { readonly mode?: string }): boolean => mode === 'Required';
+  return (
+    (placement?.affinity ?? []).some(isHard) ||
+    (placement?.antiAffinity ?? []).some(
+      (rule) => isHard(rule) && rule.topology !== 'Node' && rule.selector !== undefined,
+    )
+  );
 }
 
 function isGranted(cell: CellView, tenant: string, { template }: WorkloadRevisionSpec): boolean {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { BerthError } from '../../model/errors.js';
-import type { BerthObject } from '../../model/object.js';
-import type { ObjectChange, Objects } from '../../model/ports.js';
+import { BerthError } from './errors.js';
+import type { BerthObject } from './object.js';
+import type { ObjectChange, Objects } from './ports.js';
 
 interface Follower {
   readonly onChange: (change: ObjectChange) => void;

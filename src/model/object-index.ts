@@ -1,5 +1,5 @@
-import type { BerthObject } from '../../model/object.js';
-import type { Objects } from '../../model/ports.js';
+import type { BerthObject } from './object.js';
+import type { ObjectChange, Objects } from './ports.js';
 
 /**
  * Which objects of a kind belong together: the replicas of a workload, of a revision. It holds names alone, and
@@ -18,16 +18,19 @@ export class ObjectIndex<T extends BerthObject> {
   /** Follows changes until the signal aborts. Start it before the controllers that read it. */
   start(signal: AbortSignal): void {
     this.objects.follow(
-      ({ type, kind, object, before }) => {
-        if (kind !== this.kind) return;
-        if (before !== undefined) this.#remove(before as T);
-        if (type === 'DELETED') this.#remove(object as T);
-        else this.#add(object as T);
-      },
-      () => this.#fill(),
+      (change) => this.note(change),
+      () => this.fill(),
       signal,
     );
-    this.#fill();
+    this.fill();
+  }
+
+  /** For whoever follows changes already: takes one in. */
+  note({ type, kind, object, before }: ObjectChange): void {
+    if (kind !== this.kind) return;
+    if (before !== undefined) this.#remove(before as T);
+    if (type === 'DELETED') this.#remove(object as T);
+    else this.#add(object as T);
   }
 
   /** The members of a group, as the cache shows them now. */
@@ -42,7 +45,8 @@ export class ObjectIndex<T extends BerthObject> {
     return this.#names.keys();
   }
 
-  #fill(): void {
+  /** Lists all anew, after changes may have been missed. */
+  fill(): void {
     this.#names.clear();
     for (const object of this.objects.list<T>(this.kind)) this.#add(object);
   }

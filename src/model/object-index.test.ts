@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BerthObject } from '../../model/object.js';
+import type { BerthObject } from './object.js';
 import { FakeObjects, objectOf } from './fake-objects.fixture.js';
 import { ObjectIndex } from './object-index.js';
 

@@ -1,10 +1,13 @@
-import { BerthError } from '../model/errors.js';
+import { BerthError } from './errors.js';
 
 // A line longer than this ends the stream: no object is a quarter as long.
-const lineBytesMax = 8 * 1024 * 1024;
+const lineBytesMaxUsual = 8 * 1024 * 1024;
 
 /** The whole lines of a stream. What follows the last line end was cut off and is left out. */
-export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  lineBytesMax = lineBytesMaxUsual,
+): AsyncGenerator<string, void> {
   let parts: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {

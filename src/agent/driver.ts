@@ -1,0 +1,41 @@
+import type { BootInstant } from '../env/instant.js';
+import type { NodeBinding } from '../model/node-stream.js';
+
+/** What a driver tells of a job, in the order it happened. */
+export type DriverEvent =
+  /** It runs. A job that was started again says so again. */
+  | { readonly kind: 'Started'; readonly uid: string; readonly driverId: string; readonly executions: number }
+  | { readonly kind: 'Ready'; readonly uid: string }
+  /** It does not run any more and will not by itself: it ended, could not be started, or was stopped. */
+  | {
+      readonly kind: 'Exited';
+      readonly uid: string;
+      /** Undefined: not known, or there was nothing to exit. */
+      readonly exitCode?: number;
+      readonly reason: string;
+      readonly message?: string;
+    };
+
+/** What became of a job that an agent did not start in this life. */
+export type Found = 'Running' | 'Ready' | 'Gone';
+
+/**
+ * Runs jobs on a machine. Calls return at once; what comes of them is told by events, never from within a call. The jobs outlive
+ * the agent where the driver can make them.
+ */
+export interface Driver {
+  readonly name: 'process' | 'container' | 'hollow';
+  /** Whether it keeps the fence of AtMostOne jobs: see `permit`. */
+  readonly canFence: boolean;
+  /** Where events go from now on. */
+  attach(onEvent: (event: DriverEvent) => void): void;
+  /** What is there of a job that another life of the agent may have started. */
+  adopt(job: NodeBinding): Found;
+  /** Jobs that are there, by uid, so that those that may not run are stopped. */
+  list(): Iterable<string>;
+  start(job: NodeBinding): void;
+  /** Asks it to end, and ends it when the grace is over. Exited follows, also for what is not there. */
+  stop(uid: string, graceSeconds: number): void;
+  /** Fenced jobs are ended for certain at that moment, unless a later one is given before (DESIGN §8). */
+  permit(until: BootInstant): void;
+}

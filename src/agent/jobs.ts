@@ -1,0 +1,232 @@
+import { backoffAfter } from '../env/backoff.js';
+import type { Env } from '../env/env.js';
+import type { NodeBinding, NodeHears, StreamReport } from '../model/node-stream.js';
+import type { Outcome } from '../model/ports.js';
+import type { Stage } from '../model/stages.js';
+import type { Driver, DriverEvent } from './driver.js';
+import { nextStep, type Running, type Word } from './next-step.js';
+import type { Wheel } from './wheel.js';
+
+interface Job {
+  binding: NodeBinding;
+  running: Running;
+  /** The control plane does not know it any more: it goes when it has ended. */
+  isGone: boolean;
+  /** What was said of it last. The same operation is sent again until its outcome is known. */
+  said: { readonly operation: string; readonly stage: Stage; id: number | undefined } | undefined;
+  /** A stage that a report of ours has put it to, at that version: newer than what the stream told. */
+  known: { readonly stage: Stage; readonly version: number } | undefined;
+  failures: number;
+  /** It is looked at again later, not now. */
+  isResting: boolean;
+}
+
+export interface JobsParts {
+  readonly driver: Driver;
+  readonly wheel: Wheel;
+  readonly env: Env;
+  readonly mayStart: (binding: NodeBinding) => boolean;
+  readonly graceSeconds: number;
+  /** Whether there is somebody to hear. While not, nothing is started and nothing is said. */
+  readonly isHeard: () => boolean;
+  /** Says a report and gives its id. */
+  readonly send: (report: StreamReport) => number;
+}
+
+// So many reports are under way at once; the server cuts off who has many more.
+const underWayMax = 16;
+const retry = { firstMs: 250, mostMs: 10_000 };
+// After an answer that says that our picture is old: its news is on the way, and if not this looks again.
+const oldPictureMs = 5_000;
+
+/** The replicas of one node: what runs of each, what the control plane believes, and what was said and not answered. */
+export class Jobs {
+  readonly #jobs = new Map<string, Job>();
+  readonly #sent = new Map<number, string>();
+  // Those that may need a step. Looked at as long as reports may be sent.
+  readonly #due = new Set<string>();
+
+  constructor(private readonly parts: JobsParts) {}
+
+  /** What is bound here, whole or as it changed. */
+  told({ isWhole, bindings, gone }: NodeHears & { readonly kind: 'bindings' }): void {
+    if (isWhole) {
+      const all = new Set(bindings.map(({ replica }) => replica.uid));
+      for (const uid of this.#jobs.keys()) if (!all.has(uid)) this.#gone(uid);
+      // What another life of the agent started and nobody wants any more.
+      for (const uid of this.parts.driver.list())
+        if (!all.has(uid) && !this.#jobs.has(uid)) this.parts.driver.stop(uid, this.parts.graceSeconds);
+    }
+    for (const uid of gone) this.#gone(uid);
+    for (const binding of bindings) this.#bound(binding);
+    this.#work();
+  }
+
+  /** What became of a report. */
+  answered(id: number, outcome: Outcome<{ readonly stage: Stage }>): void {
+    const uid = this.#sent.get(id);
+    this.#sent.delete(id);
+    const job = uid === undefined ? undefined : this.#jobs.get(uid);
+    if (uid !== undefined && job?.said?.id === id) this.#settle(uid, job, outcome);
+    this.#work();
+  }
+
+  happened(event: DriverEvent): void {
+    const job = this.#jobs.get(event.uid);
+    if (job === undefined) return;
+    const { running } = job;
+    switch (event.kind) {
+      case 'Started': {
+        const { driverId, executions } = event;
+        if (running.at === 'Starting' || running.at === 'Ready')
+          job.running = { at: 'Starting', driverId, executions };
+        break;
+      }
+      case 'Ready':
+        if (running.at === 'Starting') job.running = { ...running, at: 'Ready' };
+        break;
+      case 'Exited': {
+        const { kind: _, uid: __, ...end } = event;
+        if (job.isGone) this.#jobs.delete(event.uid);
+        else job.running = { at: 'Ended', ...end };
+      }
+    }
+    this.#due.add(event.uid);
+    this.#work();
+  }
+
+  /** The stream is cut: what was said and not answered is said again, as the same operation, when it is open. */
+  cut(): void {
+    this.#sent.clear();
+    for (const { said } of this.#jobs.values()) if (said !== undefined) said.id = undefined;
+  }
+
+  stopFenced(): void {
+    for (const [uid, job] of this.#jobs)
+      if (job.binding.isFenced && (job.running.at === 'Starting' || job.running.at === 'Ready'))
+        this.#stop(uid, job);
+  }
+
+  #bound(told: NodeBinding): void {
+    const { uid } = told.replica;
+    const job = this.#jobs.get(uid);
+    if (job === undefined) this.#jobs.set(uid, this.#found(told));
+    else if (told.version >= job.binding.version) {
+      // The template comes with the first mention alone.
+      const template = told.template ?? job.binding.template;
+      job.binding = template === undefined ? told : { ...told, template };
+      job.isGone = false;
+      job.isResting = false;
+    }
+    this.#due.add(uid);
+  }
+
+  /** A replica that is new to this life of the agent: an earlier one may have started it. */
+  #found(binding: NodeBinding): Job {
+    const found = this.parts.driver.adopt(binding);
+    const isNew = binding.stage === 'Bound' || binding.stage === 'Releasing' || binding.intent !== undefined;
+    const running: Running =
+      found === 'Running'
+        ? { at: 'Starting' }
+        : found === 'Ready'
+          ? { at: 'Ready' }
+          : isNew
+            ? { at: 'Nothing' }
+            : { at: 'Ended', reason: 'NotRunning' };
+    return {
+      ...{ binding, running, isGone: false, said: undefined, known: undefined },
+      ...{ failures: 0, isResting: false },
+    };
+  }
+
+  #gone(uid: string): void {
+    const job = this.#jobs.get(uid);
+    if (job === undefined) return;
+    this.#due.delete(uid);
+    const { at } = job.running;
+    if (at === 'Starting' || at === 'Ready') this.#stop(uid, job);
+    if (job.running.at === 'Stopping') job.isGone = true;
+    else this.#jobs.delete(uid);
+  }
+
+  #stop(uid: string, job: Job): void {
+    job.running = { at: 'Stopping' };
+    this.parts.driver.stop(uid, job.binding.intent?.graceSeconds ?? this.parts.graceSeconds);
+  }
+
+  #work(): void {
+    for (const uid of this.#due) {
+      if (this.#sent.size >= underWayMax || !this.parts.isHeard()) return;
+      this.#due.delete(uid);
+      const job = this.#jobs.get(uid);
+      if (job !== undefined && !job.isGone && !job.isResting) this.#look(uid, job);
+    }
+  }
+
+  #look(uid: string, job: Job): void {
+    // At most one act and one word: what follows from an act is told by the driver.
+    for (let looks = 0; looks < 2; looks++) {
+      const { act, say } = nextStep(
+        job.running,
+        job.binding,
+        stageOf(job),
+        this.parts.mayStart(job.binding) && job.binding.template !== undefined,
+      );
+      if (act === 'stop') return this.#stop(uid, job);
+      if (act === 'start') {
+        job.running = { at: 'Starting' };
+        this.parts.driver.start(job.binding);
+      }
+      if (act === 'refuse') job.running = { at: 'Refused' };
+      if (act !== undefined) continue;
+      if (say !== undefined) this.#say(uid, job, say);
+      return;
+    }
+  }
+
+  #say(uid: string, job: Job, word: Word): void {
+    if (job.said?.id !== undefined) return;
+    if (job.said?.stage !== word.stage)
+      job.said = {
+        operation: `report/${uid}/${this.parts.env.uuid()}`,
+        ...{ stage: word.stage, id: undefined },
+      };
+    const { operation } = job.said;
+    const { replica, fence } = job.binding;
+    job.said.id = this.parts.send({ operation, replica, fence, ...word });
+    this.#sent.set(job.said.id, uid);
+  }
+
+  #settle(uid: string, job: Job, outcome: Outcome<{ readonly stage: Stage }>): void {
+    const isOver = outcome.kind !== 'UnknownOutcome' && !isContended(outcome);
+    if (isOver) job.said = undefined;
+    else if (job.said !== undefined) job.said.id = undefined;
+    if (outcome.kind === 'Committed') {
+      job.failures = 0;
+      job.known = { stage: outcome.result.stage, version: Number(outcome.revision) };
+      this.#due.add(uid);
+      return;
+    }
+    // AlreadyCommitted tells the stage it came to then, which may be long past.
+    if (isOver) return this.#rest(uid, job, oldPictureMs);
+    job.failures += 1;
+    this.#rest(uid, job, backoffAfter(retry, job.failures, this.parts.env.random));
+  }
+
+  #rest(uid: string, job: Job, ms: number): void {
+    job.isResting = true;
+    this.parts.wheel.after(ms, () => {
+      if (this.#jobs.get(uid) !== job || !job.isResting) return;
+      job.isResting = false;
+      this.#due.add(uid);
+      this.#work();
+    });
+  }
+}
+
+const isContended = (outcome: Outcome<unknown>): boolean =>
+  outcome.kind === 'Rejected' && outcome.reason === 'Contended';
+
+/** The stage as far as this node knows. */
+const stageOf = ({ binding, known }: Job): Stage =>
+  known !== undefined && known.version > binding.version ? known.stage : binding.stage;

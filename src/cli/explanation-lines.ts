@@ -1,0 +1,130 @@
+import { type WallInstant, wallMs } from '../env/instant.js';
+import { shownAge } from '../model/age.js';
+import type { Cure, Explanation, NodeVerdicts, PlacementFacts } from '../model/explanation.js';
+import { formatTable } from './print-table.js';
+import { painted } from './terminal.js';
+
+/** An explanation for people: the first line is the answer, what it rests on follows. */
+export function explanationLines(explanation: Explanation, now: WallInstant): string[] {
+  const ago = (at: string): string => shownAge(wallMs(now) - Date.parse(at));
+  const { placement, decisions, notes } = explanation;
+  return [
+    painted('bold', explanation.answer, process.stdout),
+    ...section('Where it stands', standing(explanation, now)),
+    ...section('Besides', notes),
+    ...(placement === undefined ? [] : placementLines(placement)),
+    ...section(
+      'Last decisions',
+      decisions.length === 0
+        ? ['none is kept']
+        : formatTable(
+            ['NAME', 'AGE', 'RESULT', 'SNAPSHOT', 'OLD', 'ANSWERS', 'NODES'],
+            decisions.map((each) => [
+              each.name,
+              ago(each.at),
+              each.result,
+              each.snapshotRevision,
+              `${Math.round(each.snapshotAgeMs)}ms`,
+              counted(each.answers) || '-',
+              each.nodes.join(', ') || '-',
+            ]),
+          )
+            .trimEnd()
+            .split('\n'),
+    ),
+  ];
+}
+
+/** The verdicts on one node for people: the first line is the answer. */
+export const verdictLines = ({ answer, verdicts }: NodeVerdicts): string[] => [
+  painted('bold', answer, process.stdout),
+  ...formatTable(
+    ['FILTER', 'VERDICT', 'REASON', 'MESSAGE'],
+    verdicts.map(({ filter, passes, reason = '', message = '' }) => [
+      filter,
+      passes ? 'passes' : 'refuses',
+      reason,
+      message,
+    ]),
+  )
+    .trimEnd()
+    .split('\n'),
+];
+
+function standing(explanation: Explanation, now: WallInstant): string[] {
+  const { stages, limitedBy, reason, message, since, nextMove, deadline, operation, node } = explanation;
+  const ms = (at: string): number => wallMs(now) - Date.parse(at);
+  const shownStages = counted(stages);
+  const until = (at: string): string =>
+    ms(at) > 0 ? `, until ${at} (${shownAge(ms(at))} ago)` : `, until ${at} (in ${shownAge(-ms(at))})`;
+  const rows: (readonly [string, string | undefined])[] = [
+    ['stages', shownStages === '' ? 'no replicas' : shownStages],
+    ['node', node],
+    ['limited by', limitedBy],
+    ['reason', reason],
+    ['message', message],
+    ['since', since === undefined ? undefined : `${since} (${shownAge(ms(since))} ago)`],
+    [
+      'next move',
+      nextMove === undefined ? undefined : `${nextMove}${deadline === undefined ? '' : until(deadline)}`,
+    ],
+    ['operation', operation],
+  ];
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)}${value}`]));
+}
+
+function placementLines({
+  replica,
+  revision,
+  isPlaceable,
+  quota,
+  nodes,
+  fits,
+  ...rest
+}: PlacementFacts): string[] {
+  const { rejections, cures } = rest;
+  const fit = fits.count === 0 ? 'none takes' : `${fits.count} take`;
+  const some = fits.nodes.length === 0 ? '' : `: ${named(fits.nodes, fits.count)}`;
+  const rows = rejections.map((each) => [
+    each.reason,
+    String(each.count),
+    named(each.nodes.slice(0, 4), each.count),
+    each.message,
+  ]);
+  const table = formatTable(['REASON', 'NODES', 'SUCH AS', 'FOR EXAMPLE'], rows);
+  return [
+    ...section(`Nodes (at revision ${revision})`, [
+      `of ${nodes} ${fit} ${replica} now${some}`,
+      ...(quota === undefined ? [] : [`${quota.reason}: ${quota.message}`]),
+      ...(rows.length === 0 ? [] : table.trimEnd().split('\n')),
+    ]),
+    ...section(
+      'What would help',
+      isPlaceable
+        ? []
+        : cures.length === 0
+          ? [
+              `no change of a single object; in its way: ${[quota, ...rejections].flatMap((each) => each?.reason ?? []).join(', ')}`,
+            ]
+          : cures.flatMap(cureLines),
+    ),
+  ];
+}
+
+function cureLines({ words, kind, namespace, name, change }: Cure): string[] {
+  if (change.type !== 'Patch') return [`- ${words}`];
+  const where = namespace === undefined ? '' : ` -n ${namespace}`;
+  const patch = JSON.stringify(change.patch);
+  return [`- ${words}`, `    kubectl patch ${kind.toLowerCase()} ${name}${where} --type merge -p '${patch}'`];
+}
+
+const section = (title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ['', painted('bold', title, process.stdout), ...lines.map((line) => `  ${line}`)];
+
+const counted = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ');
+
+const named = (names: readonly string[], count: number): string =>
+  names.join(', ') + (count > names.length ? `, … (${count - names.length} more)` : '');

@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import { clientCommand } from './client-command.js';
+import { usageFailure } from './command-failure.js';
+import { type ExitCode, exitCodes } from './exit-codes.js';
+import { pathIn } from './kind-lookup.js';
+import { readManifests } from './manifests.js';
+import { outputOption } from './option-values.js';
+import { formatValue } from './print-objects.js';
+import { formatTable } from './print-table.js';
+import { reportFailure } from './report-failure.js';
+import { type ClientOptions, inSession } from './session.js';
+import { print, say } from './terminal.js';
+
+interface ReplayOptions extends ClientOptions {
+  readonly filename?: string;
+  readonly output?: 'json' | 'yaml';
+}
+
+export const replayCommand = (): Command =>
+  clientCommand('replay', 'run a scheduling decision again from its own inputs and compare the choice')
+    .argument('[decision]', 'the name of a decision that a server keeps')
+    .option('-f, --filename <file>', 'read it from a file instead, as JSON or YAML; - is standard input')
+    .addOption(outputOption(['json', 'yaml']))
+    .action(async (name: string | undefined, options: ReplayOptions) => {
+      if (options.filename === undefined)
+        return inSession(options, async (session) => {
+          if (name === undefined)
+            throw usageFailure('which decision? Give its name, or a file that has it with -f');
+          const kind = (await session.kinds()).find('decisions');
+          return compare(await session.client.get(pathIn(kind, session.namespace), name), options);
+        });
+      try {
+        if (name !== undefined) throw usageFailure('give the name of a decision or -f, not both');
+        process.exitCode = await compare(fromFile(options.filename), options);
+      } catch (error) {
+        reportFailure(error);
+      }
+    });
+
+function fromFile(file: string): unknown {
+  const { manifests, problems } = readManifests([file], {});
+  const [problem] = problems;
+  if (problem !== undefined) throw usageFailure(problem);
+  if (manifests.length !== 1)
+    throw usageFailure(`-f ${file}: ${manifests.length} objects; one decision is needed`);
+  return manifests[0]?.body;
+}
+
+async function compare(decision: unknown, { output }: ReplayOptions): Promise<ExitCode> {
+  // Only this command runs the scheduler, and it takes a moment to load.
+  const { replay } = await import('../main/replay.js');
+  const replayed = replay(decision);
+  const { name, choices, differences } = replayed;
+  if (output !== undefined) print(await formatValue(replayed, output));
+  else if (differences.length > 0)
+    print(
+      formatTable(
+        ['REPLICA', 'DECIDED', 'NOW'],
+        differences.map(({ replica, decided = '(none)', node = '(none)' }) => [replica, decided, node]),
+      ),
+    );
+  const placed = choices.filter(({ node }) => node !== undefined).length;
+  say(
+    differences.length === 0
+      ? `decision ${name} run again: the same choice for all ${choices.length} replicas, ${placed} placed`
+      : `decision ${name} run again: another choice for ${differences.length} of ${choices.length} replicas`,
+  );
+  return differences.length === 0 ? exitCodes.done : exitCodes.conditionFailed;
+}

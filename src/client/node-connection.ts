@@ -1,0 +1,213 @@
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { backoffAfter } from '../env/backoff.js';
+import type { Env } from '../env/env.js';
+import { type MonotonicInstant, msBetween } from '../env/instant.js';
+import { BerthError } from '../model/errors.js';
+import type { NodeEars, NodeHello, NodeLine, NodeStreams } from '../model/node-stream.js';
+import { type DownLine, nodeProtocol, nodeStreamPath, type UpLine } from '../model/node-wire.js';
+import type { Outcome, Register } from '../model/ports.js';
+import { readLines } from '../model/read-lines.js';
+import type { Epoch } from '../model/records.js';
+import type { ServerAccess } from './kubeconfig.js';
+import { errorOfAnswer } from './status-error.js';
+import { readAnswer } from './transport.js';
+
+export interface NodeConnectionParts {
+  readonly access: ServerAccess;
+  readonly env: Env;
+  /** Told why there is no connection, or why a node was refused. */
+  readonly onProblem: (message: string) => void;
+}
+
+type Registered = Outcome<{ readonly epoch: Epoch }>;
+
+const backoff = { firstMs: 200, mostMs: 10_000 };
+const connectMs = 10_000;
+// Nodes are answered within seconds: a connection on which nothing comes for so long is dead.
+const silentMsMax = 30_000;
+const unsentBytesMax = 8 * 1024 * 1024;
+
+/**
+ * The node streams of one process over one connection to a server. When it is cut every line ends, and lines that are
+ * opened before there is another end at once: sessions try again after their own pauses.
+ */
+export class NodeConnection implements NodeStreams {
+  readonly #lines = new Map<string, NodeEars>();
+  readonly #asked = new Map<number, (outcome: Registered) => void>();
+  readonly #stop = new AbortController();
+  #socket: Duplex | undefined;
+  #ids = 0;
+  #heardAt: MonotonicInstant;
+  #running: Promise<void> = Promise.resolve();
+
+  private constructor(private readonly parts: NodeConnectionParts) {
+    this.#heardAt = parts.env.clock.monotonic();
+  }
+
+  /** Connects. Fails if that is refused or nobody answers; later it is tried again for as long as it takes. */
+  static async open(parts: NodeConnectionParts): Promise<NodeConnection> {
+    const connection = new NodeConnection(parts);
+    const socket = await connection.#connect();
+    connection.#running = connection.#run(socket);
+    return connection;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#socket?.destroy();
+    await this.#running;
+  }
+
+  register(input: Register): Promise<Registered> {
+    const id = (this.#ids += 1);
+    return new Promise((resolve) => {
+      this.#asked.set(id, resolve);
+      if (this.#write({ node: input.node, kind: 'register', id, register: input })) return;
+      this.#asked.delete(id);
+      resolve(notConnected);
+    });
+  }
+
+  open(hello: NodeHello, ears: NodeEars): NodeLine {
+    const { node } = hello;
+    if (this.#write({ ...hello, kind: 'open' })) this.#lines.set(node, ears);
+    else queueMicrotask(() => ears.hear({ kind: 'closed', message: notConnected.message }));
+    return {
+      say: (message) => {
+        if (this.#lines.get(node) === ears) this.#write({ node, ...message });
+      },
+      // What arrives is taken at once: the server holds back by itself.
+      resume: () => undefined,
+      close: () => {
+        if (this.#lines.get(node) !== ears) return;
+        this.#lines.delete(node);
+        this.#write({ node, kind: 'close' });
+      },
+    };
+  }
+
+  #write(line: UpLine): boolean {
+    const socket = this.#socket;
+    if (socket === undefined || !socket.writable) return false;
+    // What is said next is worth more than what waits: the connection is made anew.
+    if (socket.writableLength > unsentBytesMax) socket.destroy();
+    else socket.write(`${JSON.stringify(line)}\n`);
+    return !socket.destroyed;
+  }
+
+  async #run(first: Duplex): Promise<void> {
+    const { env, onProblem } = this.parts;
+    const { signal } = this.#stop;
+    let connecting = Promise.resolve(first);
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      try {
+        const socket = await connecting;
+        this.#socket = socket;
+        failures = 0;
+        this.#heardAt = env.clock.monotonic();
+        this.#watchSilence(socket);
+        for await (const text of readLines(socket)) this.#hear(text);
+        throw new Error('the server has ended the connection');
+      } catch (error) {
+        if (!signal.aborted) onProblem(error instanceof Error ? error.message : String(error));
+      }
+      this.#cut();
+      await env.sleep(backoffAfter(backoff, failures + 1, env.random), signal).catch(() => undefined);
+      if (signal.aborted) return;
+      connecting = this.#connect();
+      // Whoever waits for it sees the error.
+      connecting.catch(() => undefined);
+    }
+  }
+
+  #cut(): void {
+    this.#socket?.destroy();
+    this.#socket = undefined;
+    const ended = [...this.#lines.values()];
+    this.#lines.clear();
+    for (const ears of ended) ears.hear({ kind: 'closed', message: 'the connection was cut' });
+    const asked = [...this.#asked.values()];
+    this.#asked.clear();
+    for (const resolve of asked) resolve(notConnected);
+  }
+
+  #hear(text: string): void {
+    this.#heardAt = this.parts.env.clock.monotonic();
+    // A parsed boundary: a server whose certificate is trusted.
+    const line = JSON.parse(text) as DownLine;
+    if (line.kind === 'error') return this.parts.onProblem(line.message);
+    if (line.kind === 'registered') {
+      this.#asked.get(line.id)?.(line.outcome);
+      this.#asked.delete(line.id);
+      return;
+    }
+    const ears = this.#lines.get(line.node);
+    if (line.kind === 'stale' || line.kind === 'closed') this.#lines.delete(line.node);
+    ears?.hear(line);
+  }
+
+  #connect(): Promise<Duplex> {
+    const { access, env } = this.parts;
+    const { url, ca, cert, key, token } = access;
+    const prefix = new URL(url).pathname.replace(/\/$/, '');
+    return new Promise((resolve, reject) => {
+      const request = httpsRequest(url, {
+        path: `${prefix}${nodeStreamPath}`,
+        agent: false,
+        ...(ca !== undefined && { ca }),
+        ...(cert !== undefined && { cert }),
+        ...(key !== undefined && { key }),
+        headers: {
+          connection: 'Upgrade',
+          upgrade: nodeProtocol,
+          'user-agent': 'berth',
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+      });
+      const timer = env.after(connectMs, () => request.destroy(new Error(`${url} does not answer`)));
+      const giveUp = (): void => void request.destroy();
+      this.#stop.signal.addEventListener('abort', giveUp, { once: true });
+      const settle = (): void => {
+        timer.cancel();
+        this.#stop.signal.removeEventListener('abort', giveUp);
+      };
+      request.once('upgrade', (_: IncomingMessage, socket: Duplex, head: Buffer) => {
+        settle();
+        // What reads it sees the error.
+        socket.on('error', () => undefined);
+        if (head.length > 0) socket.unshift(head);
+        resolve(socket);
+      });
+      request.once('response', (response) => {
+        settle();
+        void readAnswer(response).then(
+          (answer) => reject(errorOfAnswer(response.statusCode ?? 0, answer)),
+          reject,
+        );
+      });
+      request.once('error', (error) => {
+        settle();
+        reject(new BerthError('ServerUnreachable', `${url}: ${error.message}`, { cause: error }));
+      });
+      request.end();
+    });
+  }
+
+  #watchSilence(socket: Duplex): void {
+    const { env } = this.parts;
+    const look = (): void => {
+      const isWaiting = this.#lines.size > 0 || this.#asked.size > 0;
+      if (isWaiting && msBetween(this.#heardAt, env.clock.monotonic()) > silentMsMax) socket.destroy();
+      else timer = env.after(silentMsMax / 3, look);
+    };
+    let timer = env.after(silentMsMax / 3, look);
+    socket.once('close', () => timer.cancel());
+  }
+}
+
+const notConnected: Registered & { readonly kind: 'UnknownOutcome' } = {
+  kind: 'UnknownOutcome',
+  message: 'there is no connection to the server',
+};

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { fenceContract } from '../../model/fence-contract.js';
+import type { NodeHears, NodeLine } from '../../model/node-stream.js';
+import type { Epoch } from '../../model/records.js';
+import { CachedObjects } from '../../objects/cached-objects.js';
+import { openTestCell, type TestCell } from '../test-cell.fixture.js';
+import { NodeHub } from './node-hub.js';
+
+/** A node that hears. */
+class Ears {
+  readonly heard: NodeHears[] = [];
+  isFull = false;
+  hear(message: NodeHears): void {
+    this.heard.push(message);
+  }
+  hasRoom(): boolean {
+    return !this.isFull;
+  }
+  get last(): NodeHears | undefined {
+    return this.heard.at(-1);
+  }
+  /** The bindings heard, as `whole: NAME STAGE…` or `NAME STAGE…` and `-UID`. */
+  get bindings(): string[] {
+    return this.heard.flatMap((message) => {
+      if (message.kind !== 'bindings') return [];
+      const all = message.bindings.map(({ replica, stage }) => `${replica.name} ${stage}`);
+      return [[...(message.isWhole ? ['whole:'] : []), ...all, ...message.gone.map(() => 'gone')].join(' ')];
+    });
+  }
+}
+
+const settle = async (isSo: () => boolean): Promise<void> => {
+  for (let turn = 0; turn < 2_000 && !isSo(); turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+  expect(isSo()).toBe(true);
+};
+
+async function openHub(nodes = 1) {
+  const transactions: number[] = [];
+  const cell: TestCell = await openTestCell({
+    isAudited: false,
+    authority: { onTransaction: (members) => transactions.push(members) },
+  });
+  const objects = new CachedObjects({ objects: cell.objects, cache: cell.cache, manager: 'test' });
+  const hub = new NodeHub({
+    ...{ objects, authority: cell.authority, env: cell.env },
+    ...{ fence: () => fenceContract, nodes: () => nodes },
+  });
+  const stop = new AbortController();
+  hub.start(stop.signal);
+  const open = async (node: string, epoch: Epoch, ears = new Ears()): Promise<[Ears, NodeLine]> => {
+    const line = hub.open({ node, epoch, id: 1 }, ears);
+    await settle(() => ears.heard.length > 1 || ears.last?.kind === 'stale');
+    return [ears, line];
+  };
+  return { cell, hub, open, transactions, stop: () => stop.abort() };
+}
+
+describe('NodeHub', () => {
+  it('acknowledges opening as a renewal, tells the whole set, then changes and what is gone', async () => {
+    const { cell, open } = await openHub();
+    await cell.tenant('t');
+    const epoch = await cell.node('n1');
+    const workload = await cell.workload('t', 'api', { cpu: '1' });
+    const first = await cell.incarnate(workload, '0');
+    const second = await cell.incarnate(workload, '1');
+    await cell.bind(first, 'n1');
+    const [ears, line] = await open('n1', epoch);
+    expect(ears.heard[0]).toMatchObject({
+      kind: 'renewed',
+      id: 1,
+      fence: { permitSeconds: 120 },
+      renewSeconds: 5,
+    });
+    expect(ears.bindings).toEqual(['whole: api-0-1 Bound']);
+    await cell.bind(second, 'n1');
+    await settle(() => ears.bindings.length === 2);
+    expect(ears.last).toMatchObject({
+      bindings: [{ replica: { name: 'api-1-1' }, template: { resources: { cpu: '1' } }, isFenced: false }],
+    });
+    const { fence = '' } = (await cell.status(second)).binding ?? {};
+    const report = { replica: { tenant: 't', name: 'api-1-1', uid: second.metadata.uid }, fence };
+    line.say({
+      kind: 'report',
+      id: 7,
+      report: { ...report, stage: 'Starting', reason: 'Started', operation: 'r1' },
+    });
+    await settle(() => ears.heard.some(({ kind }) => kind === 'reported'));
+    await cell.evict(second);
+    await settle(() => ears.bindings.includes('api-1-1 Releasing'));
+    const released = { ...report, stage: 'Released', reason: 'Stopped', operation: 'r2' } as const;
+    line.say({ kind: 'report', id: 8, report: released });
+    await settle(() => ears.bindings.at(-1) === 'gone');
+    const answer = ears.heard.find((each) => each.kind === 'reported' && each.id === 8);
+    expect(answer).toMatchObject({ outcome: { kind: 'Committed', result: { stage: 'Released' } } });
+  });
+
+  it('[S8] tells whoever speaks under an epoch that is over, also before it speaks', async () => {
+    const { cell, open } = await openHub();
+    const old = await cell.node('n1');
+    const [ears] = await open('n1', old);
+    const epoch = await cell.node('n1');
+    await settle(() => ears.last?.kind === 'stale');
+    const [late] = await open('n1', old);
+    expect(late.heard.map(({ kind }) => kind)).toEqual(['stale']);
+    const [fresh] = await open('n1', epoch);
+    expect(fresh.heard[0]).toMatchObject({ kind: 'renewed' });
+  });
+
+  it('keeps nothing for a node that does not read: it gets the whole set when there is room', async () => {
+    const { cell, open } = await openHub();
+    await cell.tenant('t');
+    const epoch = await cell.node('n1');
+    const [ears, line] = await open('n1', epoch);
+    ears.isFull = true;
+    const workload = await cell.workload('t', 'api');
+    for (const slot of ['0', '1', '2']) await cell.bind(await cell.incarnate(workload, slot), 'n1');
+    line.say({ kind: 'renew', id: 2 });
+    await settle(() => ears.last?.kind === 'renewed');
+    expect(ears.bindings).toEqual(['whole:']);
+    ears.isFull = false;
+    line.resume();
+    expect(ears.bindings.at(-1)).toBe('whole: api-0-1 Bound api-1-1 Bound api-2-1 Bound');
+  });
+
+  it('ends a line when the node opens another, when it says too much at once, and when the server stops', async () => {
+    const { cell, open, stop } = await openHub();
+    const epoch = await cell.node('n1');
+    const [first] = await open('n1', epoch);
+    const [second, line] = await open('n1', epoch);
+    expect(first.last).toEqual({ kind: 'closed', message: 'the node has opened another stream' });
+    const report = {
+      replica: { tenant: 't', name: 'x', uid: 'x' },
+      fence: '1',
+      stage: 'Ready',
+      reason: 'R',
+    } as const;
+    for (let id = 0; id < 65; id++)
+      line.say({ kind: 'report', id, report: { ...report, operation: `o${id}` } });
+    await settle(() => second.last?.kind === 'closed');
+    const [third] = await open('n1', epoch);
+    stop();
+    expect(third.last).toMatchObject({ kind: 'closed', message: 'the server stops' });
+  });
+
+  it('renews many nodes in few transactions and asks a large fleet to renew less often', async () => {
+    const { cell, hub, transactions } = await openHub(5_000);
+    const nodes = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
+    const epochs = await Promise.all(nodes.map((node) => cell.node(node)));
+    transactions.length = 0;
+    const all = nodes.map((node, index) => {
+      const ears = new Ears();
+      hub.open({ node, epoch: epochs[index] as Epoch, id: 1 }, ears);
+      return ears;
+    });
+    await settle(() => all.every(({ heard }) => heard.length > 0));
+    expect(all[0]?.heard[0]).toMatchObject({ renewSeconds: 10 });
+    expect(hub.counters).toMatchObject({ lines: 1_000, renewals: 1_000 });
+    expect(transactions.length).toBeLessThan(25);
+  });
+});

@@ -1,0 +1,272 @@
+import type { Env, Timer } from '../../env/env.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type {
+  NodeBinding,
+  NodeEars,
+  NodeHears,
+  NodeHello,
+  NodeLine,
+  NodeSays,
+  NodeStreams,
+  StreamReport,
+} from '../../model/node-stream.js';
+import { ObjectIndex } from '../../model/object-index.js';
+import type { Authority, ObjectChange, Objects, Outcome, Register } from '../../model/ports.js';
+import {
+  type Epoch,
+  type FenceRecord,
+  isOlderEpoch,
+  nodeLeaseName,
+  shownEpoch,
+} from '../../model/records.js';
+import { bindingOf, markOf, nodeOfReplica } from './binding-of.js';
+import { renewPeriodSeconds } from './renew-period.js';
+
+export interface NodeHubParts {
+  readonly objects: Objects;
+  readonly authority: Pick<Authority, 'register' | 'renew' | 'report'>;
+  readonly env: Env;
+  readonly fence: () => FenceRecord;
+  /** How many nodes the cell has. */
+  readonly nodes: () => number;
+}
+
+export interface HubCounters {
+  /** Streams that are open now; the others only grow. */
+  readonly lines: number;
+  readonly renewals: number;
+  readonly reports: number;
+  readonly stale: number;
+}
+
+interface Line extends NodeHello {
+  readonly ears: NodeEars;
+  /** What the node was last told of each replica, by uid. */
+  readonly told: Map<string, string>;
+  reportsUnderWay: number;
+  /** The id of the renewal that waits or is under way. */
+  renewal: number | undefined;
+  /** Opened: it has a committed renewal, and may know what is bound to its node. */
+  isOpen: boolean;
+  /** What it was told is not all: the whole set follows when there is room. */
+  isBehind: boolean;
+}
+
+// Renewals wait this long for others, so that those of many nodes share transactions.
+const gatherMs = 50;
+// A node that says more than this without waiting for answers is cut off.
+const reportsUnderWayMax = 64;
+
+/**
+ * The server's end of all node streams: renewals and reports become operations of the authority, and what is bound to
+ * each node is told to its agent, from an index by node that the cache feeds. What a node has not read yet is never
+ * kept: it is told the whole set instead, so that a slow stream costs nothing.
+ */
+export class NodeHub implements NodeStreams {
+  readonly #lines = new Map<string, Line>();
+  readonly #index: ObjectIndex<Replica>;
+  #waiting: Line[] = [];
+  #timer: Timer | undefined;
+  readonly #counted = { renewals: 0, reports: 0, stale: 0 };
+
+  constructor(private readonly parts: NodeHubParts) {
+    this.#index = new ObjectIndex<Replica>(parts.objects, 'Replica', nodeOfReplica);
+  }
+
+  get counters(): HubCounters {
+    return { lines: this.#lines.size, ...this.#counted };
+  }
+
+  /** Follows what is bound where until the signal aborts; then all streams end. */
+  start(signal: AbortSignal): void {
+    this.parts.objects.follow(
+      (change) => this.#note(change),
+      () => {
+        this.#index.fill();
+        for (const line of this.#lines.values()) this.#tellAll(line);
+      },
+      signal,
+    );
+    this.#index.fill();
+    signal.addEventListener(
+      'abort',
+      () => {
+        this.#timer?.cancel();
+        for (const line of this.#lines.values())
+          this.#end(line, { kind: 'closed', message: 'the server stops' });
+      },
+      { once: true },
+    );
+  }
+
+  register(input: Register): Promise<Outcome<{ readonly epoch: Epoch }>> {
+    return settled(this.parts.authority.register(input));
+  }
+
+  open(hello: NodeHello, ears: NodeEars): NodeLine {
+    const line: Line = {
+      ...hello,
+      ...{ ears, told: new Map(), reportsUnderWay: 0, renewal: undefined, isOpen: false, isBehind: true },
+    };
+    const last = this.#lines.get(hello.node);
+    this.#lines.set(hello.node, line);
+    if (last !== undefined)
+      queueMicrotask(() => last.ears.hear({ kind: 'closed', message: 'the node has opened another stream' }));
+    this.#renew(line, hello.id);
+    return {
+      say: (message) => this.#say(line, message),
+      resume: () => {
+        if (line.isBehind) this.#tellAll(line);
+      },
+      close: () => this.#forget(line),
+    };
+  }
+
+  #isLive(line: Line): boolean {
+    return this.#lines.get(line.node) === line;
+  }
+
+  #forget(line: Line): void {
+    if (this.#isLive(line)) this.#lines.delete(line.node);
+  }
+
+  #end(line: Line, last: NodeHears): void {
+    if (!this.#isLive(line)) return;
+    this.#lines.delete(line.node);
+    line.ears.hear(last);
+  }
+
+  #say(line: Line, message: NodeSays): void {
+    if (!this.#isLive(line)) return;
+    if (message.kind === 'renew') this.#renew(line, message.id);
+    else void this.#report(line, message.id, message.report);
+  }
+
+  // ---- up ------------------------------------------------------------------------------------------------
+
+  #renew(line: Line, id: number): void {
+    const isWaiting = line.renewal !== undefined;
+    line.renewal = id;
+    if (isWaiting) return;
+    this.#waiting.push(line);
+    this.#timer ??= this.parts.env.after(gatherMs, () => {
+      this.#timer = undefined;
+      const gathered = this.#waiting;
+      this.#waiting = [];
+      // All in one turn: the authority puts them into as few transactions as they fit.
+      for (const each of gathered) if (this.#isLive(each)) void this.#sendRenewal(each);
+    });
+  }
+
+  async #sendRenewal(line: Line): Promise<void> {
+    const { node, epoch, renewal: id = 0 } = line;
+    const outcome = await settled(
+      this.parts.authority.renew({ name: nodeLeaseName(node), holder: node, epoch }),
+    );
+    line.renewal = undefined;
+    if (!this.#isLive(line)) return;
+    if (outcome.kind === 'Rejected' && outcome.reason === 'StaleEpoch')
+      return this.#stale(line, outcome.message);
+    if (outcome.kind !== 'Committed' && outcome.kind !== 'AlreadyCommitted') {
+      // It is not acknowledged, and the node renews again; one that has only come does not know when.
+      if (!line.isOpen) this.#end(line, { kind: 'closed', message: outcome.message });
+      return;
+    }
+    this.#counted.renewals += 1;
+    const { fence, nodes } = this.parts;
+    line.ears.hear({ kind: 'renewed', id, fence: fence(), renewSeconds: renewPeriodSeconds(nodes()) });
+    if (line.isOpen || !this.#isLive(line)) return;
+    line.isOpen = true;
+    this.#tellAll(line);
+  }
+
+  async #report(line: Line, id: number, report: StreamReport): Promise<void> {
+    if (line.reportsUnderWay >= reportsUnderWayMax) {
+      const message = `${reportsUnderWayMax} reports of the node are under way; it has to wait for answers`;
+      queueMicrotask(() => this.#end(line, { kind: 'closed', message }));
+      return;
+    }
+    line.reportsUnderWay += 1;
+    this.#counted.reports += 1;
+    const { node, epoch: nodeEpoch } = line;
+    const outcome = await settled(this.parts.authority.report({ ...report, node, nodeEpoch }));
+    line.reportsUnderWay -= 1;
+    if (!this.#isLive(line)) return;
+    if (outcome.kind === 'Rejected' && outcome.reason === 'StaleEpoch') this.#stale(line, outcome.message);
+    else line.ears.hear({ kind: 'reported', id, outcome });
+  }
+
+  #stale(line: Line, message: string): void {
+    this.#counted.stale += 1;
+    this.#end(line, { kind: 'stale', message });
+  }
+
+  // ---- down ----------------------------------------------------------------------------------------------
+
+  #note(change: ObjectChange): void {
+    if (change.kind === 'Node') return this.#noteNode(change.object as Node);
+    if (change.kind !== 'Replica') return;
+    this.#index.note(change);
+    const { namespace, name, uid } = change.object.metadata;
+    // As it is now: news may come late, and a node that was told the whole set meanwhile must not hear older things.
+    const live = this.parts.objects.get<Replica>('Replica', namespace, name);
+    const after = live?.metadata.uid === uid ? live : undefined;
+    const node = after && nodeOfReplica(after);
+    const before = change.before && nodeOfReplica(change.before as Replica);
+    if (after !== undefined && node !== undefined) this.#tell(node, after);
+    else if (before !== undefined) this.#tellGone(before, uid);
+  }
+
+  /** Somebody has registered the node again: whoever still speaks under the last epoch learns it now. */
+  #noteNode({ metadata: { name }, status }: Node): void {
+    const line = this.#lines.get(name);
+    const epoch = status?.epoch;
+    if (line === undefined || epoch === undefined || !isOlderEpoch(line.epoch, epoch)) return;
+    this.#stale(line, `node ${name} has registered again, under epoch ${shownEpoch(epoch)}`);
+  }
+
+  #tell(node: string, replica: Replica): void {
+    const line = this.#lines.get(node);
+    if (line === undefined || line.isBehind) return;
+    const { uid } = replica.metadata;
+    const last = line.told.get(uid);
+    if (last === markOf(replica)) return;
+    const binding = bindingOf(this.parts.objects, replica, last === undefined);
+    if (binding !== undefined) this.#send(line, [binding], [], false);
+    line.told.set(uid, markOf(replica));
+  }
+
+  #tellGone(node: string, uid: string): void {
+    const line = this.#lines.get(node);
+    if (line !== undefined && !line.isBehind && line.told.delete(uid)) this.#send(line, [], [uid], false);
+  }
+
+  #tellAll(line: Line): void {
+    line.isBehind = true;
+    if (!line.isOpen || !line.ears.hasRoom()) return;
+    line.isBehind = false;
+    line.told.clear();
+    const bindings: NodeBinding[] = [];
+    for (const replica of this.#index.of(line.node)) {
+      const binding = bindingOf(this.parts.objects, replica, true);
+      if (binding === undefined) continue;
+      bindings.push(binding);
+      line.told.set(replica.metadata.uid, markOf(replica));
+    }
+    this.#send(line, bindings, [], true);
+  }
+
+  #send(line: Line, bindings: readonly NodeBinding[], gone: readonly string[], isWhole: boolean): void {
+    if (isWhole || line.ears.hasRoom()) line.ears.hear({ kind: 'bindings', isWhole, bindings, gone });
+    else line.isBehind = true;
+  }
+}
+
+/** An error of the authority is an outcome that is not known to the node: it sends the same again. */
+function settled<T>(asked: Promise<Outcome<T>>): Promise<Outcome<T>> {
+  return asked.catch((error: unknown) => ({
+    kind: 'UnknownOutcome',
+    message: error instanceof Error ? error.message : String(error),
+  }));
+}

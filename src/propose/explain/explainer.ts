@@ -1,0 +1,193 @@
+import type { DecisionQuery, Decisions } from '../../model/decisions.js';
+import { BerthError } from '../../model/errors.js';
+import type {
+  Explain,
+  ExplainedKind,
+  ExplainTarget,
+  Explanation,
+  NodeVerdicts,
+  PlacementFacts,
+} from '../../model/explanation.js';
+import type { Gang } from '../../model/kinds/gang.js';
+import type { NodeLedger } from '../../model/kinds/node-ledger.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { BerthObject } from '../../model/object.js';
+import type { Objects } from '../../model/ports.js';
+import type { Verdict } from '../contract.js';
+import { digestOf } from './digest-decision.js';
+import { explainGang } from './explain-gang.js';
+import { explainNode } from './explain-node.js';
+import { explainReplica, type ObjectSide } from './explain-replica.js';
+import { explainWorkload } from './explain-workload.js';
+
+/** What the rules of the scheduler say of a replica, on the cell as it is now. */
+export interface PlacementLook {
+  factsOf(replica: Replica): Promise<PlacementFacts | undefined>;
+  /** What every filter says of one node. Undefined if there is no such class any more. */
+  verdictsOn(replica: Replica, node: string): Promise<readonly Verdict[] | undefined>;
+}
+
+export interface ExplainerParts {
+  readonly objects: Pick<Objects, 'get' | 'list'>;
+  readonly decisions: () => Pick<Decisions, 'list'>;
+  readonly placement: PlacementLook;
+}
+
+const decisionsShown = 5;
+
+/** Answers why: looks up what there is to know of a target and has the pure functions beside it say what it means. */
+export class Explainer implements Explain {
+  constructor(private readonly parts: ExplainerParts) {}
+
+  async why(target: ExplainTarget, onlyTenant: string | undefined): Promise<Explanation> {
+    const [side, decisions] = await Promise.all([
+      this.#objectSide(target, onlyTenant),
+      this.parts.decisions().list({ ...this.#about(target, onlyTenant), limit: decisionsShown }),
+    ]);
+    return {
+      target,
+      ...side,
+      decisions: decisions.items.map(digestOf),
+      unanswered: decisions.unanswered,
+    };
+  }
+
+  async whyNot(target: ExplainTarget, node: string): Promise<NodeVerdicts> {
+    if (this.parts.objects.get<Node>('Node', undefined, node) === undefined)
+      throw new BerthError('NotFound', `there is no node ${JSON.stringify(node)}`);
+    const replica = this.#replicaFor(target);
+    const found = await this.parts.placement.verdictsOn(replica, node);
+    if (found === undefined)
+      throw new BerthError(
+        'NotFound',
+        `the revision ${replica.spec.revision} of ${replica.metadata.name} is gone`,
+      );
+    const verdicts = found.map(({ filter, passes, reason, message }) => ({
+      filter,
+      passes,
+      ...(reason !== undefined && { reason }),
+      ...(message !== undefined && { message }),
+    }));
+    const against = verdicts.filter(({ passes }) => !passes);
+    const { name, namespace } = replica.metadata;
+    return {
+      target,
+      node,
+      replica: name,
+      passes: against.length === 0,
+      verdicts,
+      answer:
+        against.length === 0
+          ? `node ${node} would take replica ${namespace}/${name} now`
+          : `node ${node} does not take replica ${namespace}/${name}: ${[...new Set(against.map(({ filter, reason = filter }) => reason))].join(', ')}`,
+    };
+  }
+
+  // ---- what there is to know -----------------------------------------------------------------------------
+
+  async #objectSide(
+    { kind, tenant, name }: ExplainTarget,
+    onlyTenant: string | undefined,
+  ): Promise<ObjectSide> {
+    const { objects } = this.parts;
+    switch (kind) {
+      case 'Replica':
+        return this.#replicaSide(this.#found<Replica>(kind, tenant, name));
+      case 'Workload': {
+        const workload = this.#found<Workload>(kind, tenant, name);
+        const replicas = this.#replicas(tenant, ({ spec }) => spec.workload === name);
+        return explainWorkload({ workload, replicas, placement: await this.#placementOfFirst(replicas) });
+      }
+      case 'Gang': {
+        const gang = this.#found<Gang>(kind, tenant, name);
+        const members = this.#replicas(tenant, ({ spec }) => spec.gang === name);
+        return explainGang({ gang, members, placement: await this.#placementOfFirst(members) });
+      }
+      case 'Node': {
+        const node = this.#found<Node>(kind, undefined, name);
+        const replicas = this.#replicas(onlyTenant, ({ status }) => status?.binding?.node === name);
+        return explainNode({
+          node,
+          replicas,
+          ledger: objects.get<NodeLedger>('NodeLedger', undefined, name),
+        });
+      }
+    }
+  }
+
+  async #replicaSide(replica: Replica): Promise<ObjectSide> {
+    const { objects } = this.parts;
+    const { namespace } = replica.metadata;
+    const { workload, revision, gang } = replica.spec;
+    const node = replica.status?.binding?.node;
+    return explainReplica({
+      replica,
+      workload: objects.get<Workload>('Workload', namespace, workload),
+      revision: objects.get<WorkloadRevision>('WorkloadRevision', namespace, revision),
+      node: node === undefined ? undefined : objects.get<Node>('Node', undefined, node),
+      gang: gang === undefined ? undefined : objects.get<Gang>('Gang', namespace, gang),
+      placement: isWaiting(replica) ? await this.parts.placement.factsOf(replica) : undefined,
+    });
+  }
+
+  #placementOfFirst(replicas: readonly Replica[]): Promise<PlacementFacts | undefined> {
+    const waiting = replicas.find(isWaiting);
+    return waiting === undefined ? Promise.resolve(undefined) : this.parts.placement.factsOf(waiting);
+  }
+
+  /** The replica that stands for a target: one that waits, if there is one. */
+  #replicaFor({ kind, tenant, name }: ExplainTarget): Replica {
+    if (kind === 'Replica') return this.#found<Replica>(kind, tenant, name);
+    if (kind === 'Node')
+      throw new BerthError('BadRequest', 'of a node one can ask why; why-not is asked of what runs there');
+    this.#found(kind, tenant, name);
+    const replicas = this.#replicas(tenant, ({ spec }) =>
+      kind === 'Gang' ? spec.gang === name : spec.workload === name,
+    );
+    const replica = replicas.find(isWaiting) ?? replicas.at(-1);
+    if (replica !== undefined) return replica;
+    throw new BerthError('NotFound', `${kind.toLowerCase()} ${tenant}/${name} has no replicas yet`);
+  }
+
+  #replicas(tenant: string | undefined, isMeant: (replica: Replica) => boolean): Replica[] {
+    const found: Replica[] = [];
+    for (const replica of this.parts.objects.list<Replica>('Replica', tenant))
+      if (isMeant(replica)) found.push(replica);
+    return found;
+  }
+
+  #found<T extends BerthObject>(kind: ExplainedKind, tenant: string | undefined, name: string): T {
+    const object = this.parts.objects.get<T>(kind, tenant, name);
+    if (object !== undefined) return object;
+    const where = tenant === undefined ? name : `${tenant}/${name}`;
+    throw new BerthError('NotFound', `there is no ${kind.toLowerCase()} ${where}`);
+  }
+
+  /** Which decisions speak of a target. */
+  #about(
+    { kind, tenant, name }: ExplainTarget,
+    onlyTenant: string | undefined,
+  ): Omit<DecisionQuery, 'limit'> {
+    const { objects } = this.parts;
+    if (kind === 'Node') return { node: name, ...(onlyTenant !== undefined && { tenant: onlyTenant }) };
+    const inTenant = tenant === undefined ? {} : { tenant };
+    if (kind === 'Workload') return { ...inTenant, workload: name };
+    if (kind === 'Gang') {
+      const workload = objects.get<Gang>('Gang', tenant, name)?.spec.workload;
+      return { ...inTenant, workload: workload ?? name };
+    }
+    const replica = objects.get<Replica>('Replica', tenant, name);
+    const workload = replica === undefined ? {} : { workload: replica.spec.workload };
+    // While it waits, every decision on its class speaks of it; then those that had a choice to make for it.
+    return {
+      ...inTenant,
+      ...workload,
+      ...((replica === undefined || !isWaiting(replica)) && { replica: name }),
+    };
+  }
+}
+
+const isWaiting = ({ status }: Replica): boolean => (status?.stage ?? 'Queued') === 'Queued';

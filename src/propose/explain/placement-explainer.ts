@@ -1,0 +1,94 @@
+import type { Env } from '../../env/env.js';
+import type { PlacementFacts } from '../../model/explanation.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Records } from '../../model/ports.js';
+import { objectKey, tenantAccountKey, workloadAccountKey } from '../../model/records.js';
+import { CellState } from '../cell-state.js';
+import type { NodeAgeMs, Verdict } from '../contract.js';
+import type { Plugin } from '../plugin.js';
+import { verdictsOn } from '../verdicts.js';
+import type { PlacementLook } from './explainer.js';
+import { placementFacts } from './placement-facts.js';
+
+export interface PlacementExplainerParts {
+  readonly records: Pick<Records, 'read' | 'entries' | 'version'>;
+  readonly env: Env;
+  readonly ages: NodeAgeMs;
+  readonly plugins?: readonly Plugin[];
+}
+
+// How many records are taken in before others get a turn: some milliseconds.
+const recordsPerTurn = 1_000;
+
+const ofEveryCell = ['/o/Node/', '/s/Node/', '/a/node/', '/e/', '/o/Region/', '/o/PriorityClass/'];
+
+/**
+ * Asks the rules of the scheduler about one replica, on a picture of the cell of its own: cures are tried on it. It
+ * takes in nodes and what is of the replica's tenant, no replicas, so that it costs what the nodes cost.
+ */
+export class PlacementExplainer implements PlacementLook {
+  constructor(private readonly parts: PlacementExplainerParts) {}
+
+  async factsOf(replica: Replica): Promise<PlacementFacts | undefined> {
+    const cell = await this.#pictureFor(replica);
+    const onlyNode = this.#nodeOfSlot(replica);
+    return placementFacts(cell, classKeyOf(replica), replica.metadata.name, {
+      ...this.#options(),
+      ...(onlyNode !== undefined && { onlyNode }),
+    });
+  }
+
+  async verdictsOn(replica: Replica, node: string): Promise<readonly Verdict[] | undefined> {
+    const cell = await this.#pictureFor(replica);
+    const verdicts = verdictsOn(cell, classKeyOf(replica), node, this.#options());
+    if (verdicts.length === 0) return undefined;
+    const onlyNode = this.#nodeOfSlot(replica);
+    if (onlyNode === undefined) return verdicts;
+    const message = `the slot ${replica.spec.slot} is for that node alone`;
+    return [
+      ...verdicts,
+      onlyNode === node
+        ? { filter: 'slot', passes: true }
+        : { filter: 'slot', passes: false, reason: 'NoNode', message },
+    ];
+  }
+
+  #options(): { readonly ages: NodeAgeMs; readonly plugins: readonly Plugin[] } {
+    return { ages: this.parts.ages, plugins: this.parts.plugins ?? [] };
+  }
+
+  /** The slots of a Daemon are nodes. */
+  #nodeOfSlot({ metadata, spec }: Replica): string | undefined {
+    const key = objectKey('Workload', metadata.namespace, spec.workload);
+    const workload = this.parts.records.read(key) as
+      | { readonly spec?: { readonly type?: string } }
+      | undefined;
+    return workload?.spec?.type === 'Daemon' ? spec.slot : undefined;
+  }
+
+  async #pictureFor({ metadata: { namespace = '' }, spec }: Replica): Promise<CellState> {
+    const { records, env } = this.parts;
+    const cell = new CellState();
+    cell.version = records.version;
+    let count = 0;
+    // While others get a turn a record may change: each is taken as it is when its turn comes.
+    for (const prefix of [...ofEveryCell, `/o/WorkloadRevision/${namespace}/`]) {
+      const keys = [...records.entries(prefix)].map(([key]) => key);
+      for (const key of keys) {
+        cell.apply(key, records.read(key));
+        count += 1;
+        if (count % recordsPerTurn === 0) await env.yield();
+      }
+    }
+    for (const key of [
+      objectKey('Tenant', undefined, namespace),
+      tenantAccountKey(namespace),
+      objectKey('Workload', namespace, spec.workload),
+      workloadAccountKey(namespace, spec.workload),
+    ])
+      cell.apply(key, records.read(key));
+    return cell;
+  }
+}
+
+const classKeyOf = ({ metadata, spec }: Replica): string => `${metadata.namespace}/${spec.revision}`;

@@ -1,0 +1,34 @@
+import { type Explain, type ExplainedKind, explainedKinds } from '../model/explanation.js';
+import type { KindDefinition } from '../model/kind.js';
+import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
+import { negotiate } from './negotiate.js';
+import type { ResourcePath } from './resource-path.js';
+
+/** The subresource that answers why: …/workloads/NAME/why, and with ?node=N what speaks against that node. */
+export const whySubresource = 'why';
+
+const explainedKindOf = ({ kind }: KindDefinition): ExplainedKind | undefined =>
+  explainedKinds.find((explained) => explained === kind);
+
+export const isExplained = (kind: KindDefinition): boolean => explainedKindOf(kind) !== undefined;
+
+/** Answers why over the API. Whoever may read the object may ask; tenants are told of their own decisions alone. */
+export async function explainOver(
+  explain: Explain,
+  kind: KindDefinition,
+  request: ApiRequest,
+  { namespace, name = '' }: ResourcePath,
+): Promise<ApiResponse> {
+  const explained = explainedKindOf(kind);
+  if (explained === undefined) throw new Error(`${kind.kind} is not explained`);
+  const target = { kind: explained, name, ...(namespace !== undefined && { tenant: namespace }) };
+  const { identity, query } = request;
+  const node = query.get('node');
+  const answer =
+    node === null || node === ''
+      ? await explain.why(target, identity.kind === 'tenant' ? identity.tenant : undefined)
+      : await explain.whyNot(target, node);
+  const named = node === null || node === '' ? 'Explanation' : 'NodeVerdicts';
+  const { encoding } = negotiate(request.accept);
+  return valueResponse(200, { apiVersion: 'berth.dev/v1', kind: named, ...answer }, encoding);
+}
