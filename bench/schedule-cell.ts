@@ -8,6 +8,7 @@ import { kindNamed } from '../src/model/kinds.js';
 import type { KindDefinition } from '../src/model/kind.js';
 import type { BerthObject } from '../src/model/object.js';
 import { Metrics } from '../src/serve/metrics.js';
+import { CachedObjects } from '../src/objects/cached-objects.js';
 import type { Store } from '../src/store/contract.js';
 
 export interface ScheduleCell {
@@ -72,13 +73,14 @@ export async function openScheduleCell(
     onDefect,
   };
   const onProblem = (line: string): void => void problems.push(line);
-  const controllers = runControllers({ ...common, metrics: metrics.control, onProblem });
-  const { log, close: closeLog } = await openDecisionLog({
+  const seen = new CachedObjects({ ...controlPlane, manager: 'bench' });
+  const controllers = runControllers({ ...common, objects: seen, metrics: metrics.control, onProblem });
+  const decisions = await openDecisionLog({
     ...{ dir: options.dir, limits: decisionLimitsDefault, env, onProblem },
   });
   const schedulers = await runSchedulers({
     ...{ ...common, onProblem, metrics: metrics.scheduler, ages: () => 0, leaseSeconds: 60 },
-    ...{ decisions: log, shards: 1, plugins: [] },
+    ...{ decisions: decisions.log, shards: 1, plugins: [] },
   });
   const stop = new AbortController();
   const queuedAt = new Map<string, number>();
@@ -117,7 +119,7 @@ export async function openScheduleCell(
       stop.abort();
       await schedulers.close();
       await controllers.close();
-      await closeLog();
+      await decisions.close();
       await controlPlane.close();
       await store.close();
       if (problems.length > 0) throw new Error(problems.join('\n'));

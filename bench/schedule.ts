@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { realEnv } from '../src/env/real.js';
+import type { TenantAccount } from '../src/model/records.js';
 import type { Store } from '../src/store/contract.js';
 import { EtcdStore } from '../src/store/etcd.js';
 import { LmdbStore } from '../src/store/lmdb.js';
@@ -180,7 +181,8 @@ async function fairness(print: Print, scratch: string): Promise<void> {
   while (cache.count('Replica') < 20_000) await realEnv().sleep(50);
   for (const tenant of ['one', 'three']) await cell.resume(tenant, 'work');
   await cell.bound(10_000);
-  const used = (cache.record('/a/tenant/one')?.value as { used: { replicas: number } }).used.replicas;
+  const account = cache.record('/a/tenant/one')?.value as TenantAccount | undefined;
+  const used = account?.used.replicas ?? 0;
   await cell.close();
   print({ name: 'weights 1 and 3: what the first gets', value: used / 100, unit: '% of 25' });
 }

@@ -1,23 +1,28 @@
 import { type Backoff, backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import type { Gang } from '../model/kinds/gang.js';
-import type { PriorityClass } from '../model/kinds/priority-class.js';
-import type { Reservation } from '../model/kinds/reservation.js';
-import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
 import type { Actor, Authority, Outcome, Records, ReplicaRef } from '../model/ports.js';
 import type { Reason } from '../model/reasons.js';
-import {
-  type NodeAccount,
-  nodeAccountKey,
-  type NodeEpoch,
-  nodeEpochKey,
-  objectKey,
-  sameEpoch,
-  statusKey,
-} from '../model/records.js';
+import { objectKey, statusKey } from '../model/records.js';
 import type { PendingReplica, Placement, PreemptionPlan } from './contract.js';
-import { gangHoldSeconds, type GangMember, type GangStep, type GangView, nextGangSteps } from './gangs.js';
+import {
+  gangHoldSeconds,
+  type GangMember,
+  type GangMoment,
+  type GangStep,
+  type GangView,
+  nextGangSteps,
+} from './gangs.js';
 import { statusIn } from './held-replicas.js';
+
+/** Gangs on the picture of the cell. */
+export interface GangCore {
+  gangView(tenant: string, name: string, sinceMs: number): GangView | undefined;
+  gangMember(replica: PendingReplica): GangMember | undefined;
+  /** What it returns stays assumed. */
+  readonly planGang: GangMoment['plan'];
+  unassume(replica: ReplicaRef): void;
+}
 
 export interface GangDriverParts {
   readonly authority: Pick<Authority, 'moveGang' | 'reserve' | 'releaseHold'>;
@@ -29,25 +34,15 @@ export interface GangDriverParts {
   readonly signal: AbortSignal;
   /** A part of every operation's id that no other term or shard has. */
   readonly idPart: string;
-  /** Places for at least so many of these, assumed; undefined if there are not. */
-  readonly plan: (
-    replicas: readonly PendingReplica[],
-    atLeast: number,
-  ) => readonly (Placement | PreemptionPlan)[] | undefined;
-  readonly unassume: (replica: ReplicaRef) => void;
+  readonly core: GangCore;
   readonly onWait: (replica: ReplicaRef, reason: Reason, message: string) => void;
   readonly onNews: () => void;
-}
-
-interface Member {
-  readonly replica: PendingReplica;
-  readonly hold: string | undefined;
 }
 
 interface DrivenGang {
   readonly tenant: string;
   readonly name: string;
-  readonly members: Map<string, Member>;
+  readonly members: Map<string, PendingReplica>;
   readonly jitter: number;
   state: GangView['state'] | undefined;
   sinceMs: number;
@@ -82,18 +77,18 @@ export class GangDriver {
     return statusIn<Gang>(this.parts.records, statusKey('Gang', tenant, gang))?.state === 'Committed';
   }
 
-  add(replica: PendingReplica, gang: string, hold: string | undefined): void {
+  add(replica: PendingReplica, gang: string): void {
     const key = `${replica.tenant}/${gang}`;
     let driven = this.#gangs.get(key);
     if (driven === undefined) {
       const jitter = this.parts.env.random.float();
       driven = {
-        ...{ tenant: replica.tenant, name: gang, members: new Map<string, Member>(), jitter },
+        ...{ tenant: replica.tenant, name: gang, members: new Map<string, PendingReplica>(), jitter },
         ...{ state: undefined, sinceMs: this.parts.nowMs(), dueMs: 0, isBusy: false },
       };
       this.#gangs.set(key, driven);
     }
-    driven.members.set(replica.uid, { replica, hold });
+    driven.members.set(replica.uid, replica);
     this.#gangOf.set(replica.uid, driven);
     driven.dueMs = 0;
     this.parts.onNews();
@@ -110,7 +105,7 @@ export class GangDriver {
 
   /** The members of a gang, for who takes them over once it has started. */
   membersOf(tenant: string, gang: string): readonly PendingReplica[] {
-    return [...(this.#gangs.get(`${tenant}/${gang}`)?.members.values() ?? [])].map(({ replica }) => replica);
+    return [...(this.#gangs.get(`${tenant}/${gang}`)?.members.values() ?? [])];
   }
 
   /** A gang or one of its holds changed. */
@@ -129,19 +124,20 @@ export class GangDriver {
     for (const driven of this.#gangs.values()) {
       if (driven.isBusy || driven.dueMs > nowMs) continue;
       driven.dueMs = Number.POSITIVE_INFINITY;
-      const view = this.#viewOf(driven);
-      if (view === undefined) continue;
-      const { gang, uid } = view;
+      const { core, records } = this.parts;
+      const gang = this.#viewOf(driven);
+      const stored = records.read(objectKey('Gang', driven.tenant, driven.name)) as Gang | undefined;
+      if (gang === undefined || stored === undefined) continue;
       const reserving = [...this.#gangs.values()].flatMap((other) => {
-        const seen = other === driven || other.state !== 'Reserving' ? undefined : this.#viewOf(other)?.gang;
+        const seen = other === driven || other.state !== 'Reserving' ? undefined : this.#viewOf(other);
         return seen === undefined ? [] : [seen];
       });
-      const members = [...driven.members.values()].map((member) => this.#memberOf(member));
+      const members = [...driven.members.values()].flatMap((replica) => core.gangMember(replica) ?? []);
       const { jitter } = driven;
-      const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan: this.parts.plan });
+      const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan: core.planGang });
       driven.isBusy = true;
       if (steps.some((step) => step.kind === 'Move' && step.to === 'Reserving')) driven.state = 'Reserving';
-      void this.#take(driven, uid, steps).finally(() => {
+      void this.#take(driven, stored.metadata.uid, steps).finally(() => {
         driven.isBusy = false;
         this.parts.onNews();
       });
@@ -155,10 +151,10 @@ export class GangDriver {
     await Promise.all(
       steps.map(async (step) => {
         if (step.kind === 'Reserve' && isMoved) await this.#reserve(step.placement);
-        else if (step.kind === 'Reserve') this.parts.unassume(step.placement.replica);
+        else if (step.kind === 'Reserve') this.parts.core.unassume(step.placement.replica);
         else if (step.kind === 'ReleaseHold') await this.#releaseHold(driven.tenant, step);
         else if (step.kind === 'Wait') {
-          for (const { replica } of driven.members.values())
+          for (const replica of driven.members.values())
             this.parts.onWait(replica, step.reason, step.message);
           // Without a time it waits for a change; a slow look catches one that was missed.
           driven.dueMs = Math.min(driven.dueMs, step.untilMs ?? this.parts.nowMs() + 60 * lookMs);
@@ -191,7 +187,7 @@ export class GangDriver {
         ...('victims' in place && { victims: place.victims }),
       }),
     );
-    if (outcome.kind === 'Rejected') this.parts.unassume(place.replica);
+    if (outcome.kind === 'Rejected') this.parts.core.unassume(place.replica);
   }
 
   async #releaseHold(
@@ -224,50 +220,12 @@ export class GangDriver {
     }
   }
 
-  #viewOf(driven: DrivenGang): { readonly gang: GangView; readonly uid: string } | undefined {
-    const { records, nowMs } = this.parts;
-    const { tenant, name } = driven;
-    const stored = records.read(objectKey('Gang', tenant, name)) as Gang | undefined;
-    const [first] = driven.members.values();
-    if (stored === undefined || first === undefined) return undefined;
-    const status = statusIn<Gang>(records, statusKey('Gang', tenant, name));
-    const state = status?.state ?? 'Waiting';
-    if (driven.state !== state) {
-      driven.state = state;
-      driven.sinceMs = nowMs();
-    }
-    const revision = records.read(`/o/WorkloadRevision/${first.replica.classKey}`) as
-      | WorkloadRevision
-      | undefined;
-    const className = revision?.spec.priorityClassName ?? 'default';
-    const priority = records.read(objectKey('PriorityClass', undefined, className)) as
-      | PriorityClass
-      | undefined;
-    const gang: GangView = {
-      ...{ tenant, name, state, holds: status?.holds ?? 0, attempts: status?.attempts ?? 0 },
-      ...{ minAvailable: stored.spec.minAvailable, priority: priority?.spec.value ?? 0 },
-      ...{ rules: revision?.spec.placement ?? {}, sinceMs: driven.sinceMs },
-    };
-    return { gang, uid: stored.metadata.uid };
-  }
-
-  #memberOf({ replica, hold: reservation }: Member): GangMember {
-    const { records } = this.parts;
-    if (reservation === undefined) return { replica, stage: 'Queued' };
-    const stored = records.read(objectKey('Reservation', replica.tenant, reservation)) as
-      | Reservation
-      | undefined;
-    const held = statusIn<Reservation>(records, statusKey('Reservation', replica.tenant, reservation));
-    const node = stored?.spec.node ?? '';
-    const nodeEpoch = held?.nodeEpoch;
-    if (stored === undefined || held?.state !== 'Held' || nodeEpoch === undefined)
-      return { replica, stage: 'Scheduled' };
-    const gate = (records.read(nodeAccountKey(node)) as NodeAccount | undefined)?.gate.state;
-    const now = (records.read(nodeEpochKey(node)) as NodeEpoch | undefined)?.epoch;
-    const isBroken = gate !== 'Open' || now === undefined || !sameEpoch(now, nodeEpoch);
-    const state = isBroken ? 'Broken' : (held.awaits ?? []).length > 0 ? 'Awaits' : 'Ready';
-    const { uid } = stored.metadata;
-    const placement: Placement = { replica, node, nodeEpoch };
-    return { replica, stage: 'Scheduled', hold: { reservation, uid, placement, state } };
+  #viewOf(driven: DrivenGang): GangView | undefined {
+    const { core, nowMs } = this.parts;
+    const view = core.gangView(driven.tenant, driven.name, driven.sinceMs);
+    if (view === undefined || driven.state === view.state) return view;
+    driven.state = view.state;
+    driven.sinceMs = nowMs();
+    return { ...view, sinceMs: driven.sinceMs };
   }
 }

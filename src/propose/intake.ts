@@ -149,7 +149,7 @@ export class Intake {
       ...{ sinceMs: this.parts.nowMs(), ...(gang !== undefined && { gang }) },
     };
     const hold = isHeld ? status.hold : undefined;
-    if (gang !== undefined && !gangs.hasStarted(tenant, gang)) gangs.add(replica, gang, hold);
+    if (gang !== undefined && !gangs.hasStarted(tenant, gang)) gangs.add(replica, gang);
     else gangs.remove(uid);
     if (hold !== undefined) {
       queue.remove(uid);

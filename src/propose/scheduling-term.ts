@@ -3,20 +3,12 @@ import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
 import type { Replica } from '../model/kinds/replica.js';
-import type {
-  Actor,
-  Authority,
-  LeadingTerm,
-  Outcome,
-  Proposal,
-  Records,
-  ReplicaRef,
-} from '../model/ports.js';
+import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
 import { reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
-import type { PendingReplica, Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
+import type { Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
 import { Explanations } from './explanations.js';
-import { GangDriver } from './gang-driver.js';
+import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
 import { Intake } from './intake.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
@@ -25,14 +17,8 @@ import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
 import type { SchedulerCounters } from './scheduler-counters.js';
 
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
-export interface SchedulingCore {
+export interface SchedulingCore extends GangCore {
   apply(key: string, value: unknown): void;
-  unassume(replica: ReplicaRef): void;
-  /** Places for at least so many of these, which stay assumed; undefined if there are not. */
-  proposeGang(
-    replicas: readonly PendingReplica[],
-    atLeast: number,
-  ): readonly (Placement | PreemptionPlan)[] | undefined;
   /** On the cell as it is now, which stands at this resourceVersion. What it places stays assumed. */
   propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult;
 }
@@ -111,10 +97,8 @@ export class SchedulingTerm {
       waitingIn: (lot) => this.#queue.waitingIn(lot),
     });
     this.#gangs = new GangDriver({
-      ...{ authority, records, env, nowMs, onNews, actor: this.#actor, signal: this.#signal },
+      ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, signal: this.#signal },
       ...{ policyRevision: parts.policyRevision, idPart: `${lease}.${shownEpoch(term.epoch)}` },
-      plan: (replicas, atLeast) => core.proposeGang(replicas, atLeast),
-      unassume: (replica) => core.unassume(replica),
       onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, reason, message),
     });
     this.#intake = new Intake({

@@ -91,7 +91,13 @@ export class CountingCore implements SchedulingCore {
   unassume({ tenant, name }: { readonly tenant: string; readonly name: string }): void {
     this.assumed.delete(`${tenant}/${name}`);
   }
-  proposeGang(): undefined {
+  gangView(): undefined {
+    return undefined;
+  }
+  gangMember(): undefined {
+    return undefined;
+  }
+  planGang(): undefined {
     return undefined;
   }
   propose({ classKey, replicas }: Turn, { version, ageMs }: { version: string; ageMs: number }): TurnResult {
