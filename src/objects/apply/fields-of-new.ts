@@ -16,7 +16,7 @@ function everyField(node: Node): FieldsV1 {
 }
 
 function inOrder(children: ReadonlyMap<PathElement, Node>): PathElement[] {
-  return [...children.keys()].sort(compareElements);
+  return [...children.keys()].toSorted(compareElements);
 }
 
 /**

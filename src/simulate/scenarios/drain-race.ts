@@ -16,7 +16,7 @@ export const drainRace: Scenario = {
       nodes: [node('node-a', '8'), node('node-b', '2', { zone: 'b' })],
       wishes: [...basics('jobs'), service('jobs', 'job-17', 2, { cpu: '1' })],
       // Sometimes without a look at the node: as if its report were the only thing it had ever heard of it.
-      placers: [{ carelessness: 0.5 }],
+      rivals: [{ carelessness: 0.5 }],
     });
     startDrainer(world);
     const drain = (): void => {

@@ -23,7 +23,7 @@ export const failureModes: readonly Scenario[] = [
           service('fraud', 'scores', 3, { cpu: '1' }),
         ],
         // Half of what they propose was not looked at closely: as if the cache were older still.
-        placers: [{ carelessness: 0.5 }, { carelessness: 0.5 }],
+        rivals: [{ carelessness: 0.5 }, { carelessness: 0.5 }],
       });
       return () => {
         const owners = liveReplicasOf(world, 'fraud-batch').filter(
@@ -45,7 +45,6 @@ export const failureModes: readonly Scenario[] = [
       const { servers } = startSmallCell(world, {
         nodes: [node('node-a', '4'), node('node-b', '4', { zone: 'b' })],
         wishes: [...basics('fraud'), service('fraud', 'scores', 3, { cpu: '1' })],
-        placers: [{}],
         isCareless: true,
       });
       startMeddler(world, servers, { everyMs: 300 });
@@ -64,7 +63,6 @@ export const failureModes: readonly Scenario[] = [
       startSmallCell(world, {
         nodes: [node('node-a', '4')],
         wishes: [...basics('fraud', { limit: { cpu: '4' } }), service('fraud', 'scores', 3, { cpu: '1' })],
-        placers: [{}],
       });
       let wereThere = 0;
       // Judged while wake-ups are still dropped: when they come again, it would show nothing.
@@ -90,7 +88,6 @@ export const failureModes: readonly Scenario[] = [
       startSmallCell(world, {
         nodes: [node('node-a', '8'), node('node-b', '8', { zone: 'b' })],
         wishes: [...basics('fraud'), service('fraud', 'scores', 6, { cpu: '1' })],
-        placers: [{}, {}],
       });
       const [fromMs, toMs] = [8_000, 28_000];
       world.wire.after(fromMs, () => world.cutFromStore(toMs - fromMs));

@@ -38,7 +38,7 @@ export const fence: Scenario = {
         service('risk', 'anew', 2, { cpu: '500m' }),
         service('risk', 'again', 2, { cpu: '1' }, { onNodeLost: { action: 'Wait' } }),
       ],
-      placers: [{ carelessness: 0.1 }],
+      rivals: [{ carelessness: 0.1 }],
       isCareless: true,
     });
     startRepairer(world);

@@ -29,7 +29,7 @@ export const matrix: readonly Scenario[] = [
       startSmallCell(world, {
         nodes,
         wishes: [...basics('risk', { limit: { cpu: '6' } }), service('risk', 'risk-api', 4, { cpu: '1' })],
-        placers: [{ reserves: true }],
+        rivals: [{ reserves: true }],
       });
       return () => once(world, 'risk-api', 4);
     },
@@ -50,7 +50,7 @@ export const matrix: readonly Scenario[] = [
       startSmallCell(world, {
         nodes,
         wishes: [...basics('risk'), service('risk', 'risk-api', 4, { cpu: '1' })],
-        placers: [{ reserves: true }],
+        rivals: [{ reserves: true }],
       });
       return () => once(world, 'risk-api', 4);
     },
@@ -74,7 +74,7 @@ export const matrix: readonly Scenario[] = [
           service('risk', 'risk-api', 3, { cpu: '1' }),
           service('risk', 'train', 2, { cpu: '1', devices: { gpu: 1 } }),
         ],
-        placers: [{ carelessness: 0.2 }, { carelessness: 0.2 }, { carelessness: 0.2 }],
+        rivals: [{ carelessness: 0.2 }, { carelessness: 0.2 }, { carelessness: 0.2 }],
       });
       return () => [...once(world, 'risk-api', 3), ...once(world, 'train', 2)];
     },

@@ -80,7 +80,7 @@ function orphanReservation(name: string, deletes: boolean): Scenario {
       const { user } = startSmallCell(world, {
         nodes: [node('node-b7', '8')],
         wishes: [...basics('risk'), service('risk', 'risk-api', replicas, { cpu: '1' })],
-        placers: [],
+        schedules: false,
       });
       const { found } = startRecoverer(world, deletes);
       if (deletes)

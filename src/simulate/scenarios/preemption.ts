@@ -22,7 +22,7 @@ export const preemption: Scenario = {
         service('risk', 'urgent', 2, { cpu: '1' }, { priorityClassName: 'critical' }),
         service('risk', 'score', 1, { cpu: '1', devices: { gpu: 1 } }, { priorityClassName: 'critical' }),
       ],
-      placers: [{ carelessness: 0.1, reserves: true }],
+      rivals: [{ carelessness: 0.1, reserves: true }],
       exits: 0.02,
     });
     startMeddler(world, servers, { everyMs: 900 });

@@ -11,21 +11,22 @@ import { callFaults, eventFaults } from '../world/fault-plan.js';
 export const swarm: Scenario = {
   name: 'swarm',
   about:
-    'two servers, two schedulers, careless agents, a meddler and a restless user, with every fault there is',
+    'two servers with schedulers, two careless rivals of theirs, careless agents, a meddler and a restless user, with every fault there is',
   chaosMs: 60_000,
   settleMs: 180_000,
   begin: (world) => {
-    const servers = [startServer(world, 'server-0'), startServer(world, 'server-1')];
+    const schedules = { schedules: true };
+    const servers = [startServer(world, 'server-0', schedules), startServer(world, 'server-1', schedules)];
     for (const shape of nodeShapes) startAgent(world, servers, shape, { isCareless: true, exits: 0.01 });
     startPlacer(world, servers, {
-      name: 'placer-a',
-      lease: 'scheduler-a',
+      name: 'rival-a',
+      lease: 'scheduler-rival-a',
       carelessness: 0.3,
       reserves: true,
     });
     startPlacer(world, servers, {
-      name: 'placer-b',
-      lease: 'scheduler-b',
+      name: 'rival-b',
+      lease: 'scheduler-rival-b',
       carelessness: 0.3,
       reserves: true,
     });

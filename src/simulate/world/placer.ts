@@ -38,14 +38,14 @@ export interface PlacerOptions {
 
 const lookMs = 500;
 const backoffMsMax = 4_000;
+const restMs = 3_600_000;
 
-/** Stands in for the scheduler: proposes from old snapshots, sometimes without looking, and never believes a timeout. */
+/** A rival of the schedulers: proposes from old snapshots, sometimes without looking, and never believes a timeout. */
 class ScriptedPlacer {
   readonly member: SimProcess;
   // Proposals without an answer: sent again under the same operation before anything new is tried.
   readonly #unanswered = new Map<string, Proposal>();
   readonly #retryAtMs = new Map<string, { readonly atMs: number; readonly failures: number }>();
-  readonly #isExplained = new Set<string>();
   // Whom a proposal would have make room for it.
   readonly #victims = new Map<string, readonly ReplicaRef[]>();
   #attempts = 0;
@@ -61,7 +61,6 @@ class ScriptedPlacer {
   async #main(life: Life): Promise<void> {
     this.#unanswered.clear();
     this.#retryAtMs.clear();
-    this.#isExplained.clear();
     const authority = this.world.remoteAuthority(life, this.servers);
     const leases = new Map<string, Node>();
     const leadership = new Leadership({
@@ -87,7 +86,10 @@ class ScriptedPlacer {
         name: this.options.name,
         lease: { name: this.options.lease, epoch: term.epoch },
       };
-      while (!term.signal.aborted) await this.#cycle(life, authority, actor, (why) => term.giveUp(why));
+      // A rival of the schedulers, who have to finish alone what it began when nothing goes wrong any more.
+      while (!term.signal.aborted && !this.world.faults.isStopped)
+        await this.#cycle(life, authority, actor, (why) => term.giveUp(why));
+      await life.env.sleep(restMs);
     }, new AbortController().signal);
   }
 
@@ -95,7 +97,6 @@ class ScriptedPlacer {
     const { env } = life;
     const snapshot = await this.world.ask(life, this.servers, lookAt);
     // Old on purpose: the world goes on before it is used.
-    if (this.world.faults.isStopped) await env.sleep(1_500);
     await env.sleep(env.random.integer(env.random.chance(0.3) ? 3_000 : lookMs));
     if (snapshot === undefined) return;
     for (const gang of snapshot.gangs) await this.#driveGang(authority, actor, gang);
@@ -155,9 +156,6 @@ class ScriptedPlacer {
     const failures = (this.#retryAtMs.get(uid)?.failures ?? 0) + 1;
     const waitMs = Math.min(backoffMsMax, 250 * 2 ** failures);
     this.#retryAtMs.set(uid, { atMs: this.world.time.nowMs + waitMs, failures });
-    // Nodes are picked by chance here, so reasons change by chance. One is enough when nothing else changes.
-    if (this.world.faults.isStopped && this.#isExplained.has(uid)) return;
-    this.#isExplained.add(uid);
     await this.#postponeRef(authority, actor, proposal.replica, outcome.reason, outcome.message);
   }
 
@@ -169,7 +167,7 @@ class ScriptedPlacer {
     message: string,
   ): Promise<void> {
     const condition = replica.status?.conditions?.find(({ type }) => type === 'SchedulingRetrying');
-    if (condition?.status === 'True' && (condition.reason === reason || this.world.faults.isStopped)) return;
+    if (condition?.status === 'True' && condition.reason === reason) return;
     await this.#postponeRef(authority, actor, refOf(replica), reason, message);
   }
 
@@ -185,7 +183,7 @@ class ScriptedPlacer {
 
   #propose(life: Life, actor: Actor, snapshot: Snapshot, replica: Replica): Proposal | undefined {
     const { random } = life.env;
-    const isCareless = !this.world.faults.isStopped && random.chance(this.options.carelessness);
+    const isCareless = random.chance(this.options.carelessness);
     const isScheduled = replica.status?.stage === 'Scheduled';
     const { gang } = replica.spec;
     const hasGangBegun = snapshot.gangs.some(
@@ -232,7 +230,7 @@ class ScriptedPlacer {
       ? snapshot.nodes
       : snapshot.nodes.filter(({ node, account }) => looksGood(node, account, revision));
     if (fits.length > 0 && !random.chance(0.15)) return { node: random.pick(fits).node };
-    if (snapshot.nodes.length === 0 || this.world.faults.isStopped) return {};
+    if (snapshot.nodes.length === 0) return {};
     const { node } = random.pick(snapshot.nodes);
     const isUrgent = revision?.spec.priorityClassName === 'critical';
     if (!isUrgent && !random.chance(0.3)) return {};
@@ -260,10 +258,7 @@ class ScriptedPlacer {
         .catch(() => undefined);
     if (state === 'Waiting') await move('Reserving');
     // Careless now and then: the authority counts holds itself.
-    else if (
-      state === 'Reserving' &&
-      (holds >= needs || (this.world.time.random.chance(0.05) && !this.world.faults.isStopped))
-    )
+    else if (state === 'Reserving' && (holds >= needs || this.world.time.random.chance(0.05)))
       await move('Committed');
   }
 }

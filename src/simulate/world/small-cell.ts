@@ -12,24 +12,27 @@ export interface SmallCell {
   readonly user: SimProcess;
 }
 
-/** Two servers, the nodes and wishes of a scenario, honest agents, and placers if there are any. */
+/** Two servers that schedule, the nodes and wishes of a scenario, honest agents, and rivals of the schedulers if there are any. */
 export function startSmallCell(
   world: World,
   shape: {
     readonly nodes: readonly NodeShape[];
     readonly wishes: readonly BerthObject[];
-    readonly placers: readonly Partial<PlacerOptions>[];
+    /** False: nobody schedules but the rivals. */
+    readonly schedules?: boolean;
+    readonly rivals?: readonly Partial<PlacerOptions>[];
     readonly exits?: number;
     readonly isCareless?: boolean;
   },
 ): SmallCell {
-  const servers = [startServer(world, 'server-0'), startServer(world, 'server-1')];
+  const schedules = { schedules: shape.schedules ?? true };
+  const servers = [startServer(world, 'server-0', schedules), startServer(world, 'server-1', schedules)];
   const agent = { isCareless: shape.isCareless ?? false, exits: shape.exits ?? 0 };
   for (const one of shape.nodes) startAgent(world, servers, one, agent);
-  for (const [index, placer] of shape.placers.entries())
+  for (const [index, rival] of (shape.rivals ?? []).entries())
     startPlacer(world, servers, {
-      ...{ name: `placer-${index}`, lease: `scheduler-${index}`, carelessness: 0, reserves: false },
-      ...placer,
+      ...{ name: `rival-${index}`, lease: `scheduler-rival-${index}`, carelessness: 0, reserves: false },
+      ...rival,
     });
   return { servers, user: startUser(world, shape.wishes, false) };
 }

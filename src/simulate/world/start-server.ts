@@ -1,22 +1,32 @@
+import { FreshnessObserver } from '../../observe/freshness-observer.js';
 import { Controllers } from '../../reconcile/controllers.js';
+import { runSchedulers } from './schedulers.js';
 import type { SimProcess } from './sim-process.js';
 import { wakeUpsOf } from './server.js';
 import type { World } from './world.js';
 
-/** A server: objects, authority and all controllers over the store of the world. */
-export function startServer(world: World, name: string): SimProcess {
+/** A server: objects, authority and all controllers over the store of the world; schedulers if asked. */
+export function startServer(world: World, name: string, { schedules = false } = {}): SimProcess {
   return world.addProcess(name, async (life) => {
     const reach = await world.reach(life);
     void world.witness.follow(reach);
+    const never = new AbortController().signal;
+    const holder = `${name}-${life.env.uuid().slice(0, 8)}`;
+    const freshness = new FreshnessObserver({ objects: reach.objects, env: life.env });
+    freshness.start(never);
     const controllers = new Controllers({
       ...{ objects: reach.objects, authority: reach.authority, env: life.env },
       wakeUps: wakeUpsOf(reach, world.faults),
-      holder: `${name}-${life.env.uuid().slice(0, 8)}`,
+      holder,
       // What goes wrong is tried again; whether enough of it does is for the liveness rules to say.
       report: () => undefined,
       resyncMs: 20_000,
     });
-    const never = new AbortController().signal;
-    await Promise.all([controllers.run(never), reach.collector.run(never)]);
+    const ages = (node: string): number | undefined => freshness.ageMs(node);
+    await Promise.all([
+      controllers.run(never),
+      reach.collector.run(never),
+      ...(schedules ? [runSchedulers(world, reach, { holder, ages })] : []),
+    ]);
   });
 }
