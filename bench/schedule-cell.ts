@@ -7,6 +7,7 @@ import { decisionLimitsDefault } from '../src/model/decisions.js';
 import { kindNamed } from '../src/model/kinds.js';
 import type { KindDefinition } from '../src/model/kind.js';
 import type { BerthObject } from '../src/model/object.js';
+import { type Epoch, nodeLeaseName } from '../src/model/records.js';
 import { Metrics } from '../src/serve/metrics.js';
 import { CachedObjects } from '../src/objects/cached-objects.js';
 import type { Store } from '../src/store/contract.js';
@@ -23,11 +24,33 @@ export interface ScheduleCell {
   close(): Promise<void>;
 }
 
+const renewMs = 5_000;
+
 const kindOf = (name: string): KindDefinition => {
   const kind = kindNamed(name);
   if (kind === undefined) throw new Error(`no kind ${name}`);
   return kind;
 };
+
+/** As agents do, every few seconds; spread out, so that they are a load and not a blow. */
+async function renewAll(
+  authority: ControlPlane['authority'],
+  env: Env,
+  epochs: ReadonlyMap<string, Epoch>,
+  signal: AbortSignal,
+): Promise<void> {
+  const nodes = [...epochs];
+  const startedAt = performance.now();
+  // By the clock, however late this wakes up.
+  for (let renewed = 0; !signal.aborted;) {
+    const due = ((performance.now() - startedAt) / renewMs) * nodes.length;
+    for (; renewed < due; renewed++) {
+      const [node, epoch] = nodes[renewed % nodes.length] as (typeof nodes)[number];
+      void authority.renew({ name: nodeLeaseName(node), holder: node, epoch }).catch(() => undefined);
+    }
+    await env.sleep(50, signal).catch(() => undefined);
+  }
+}
 
 /** What a server runs, without HTTP: store, cache, authority, controllers, scheduler; nodes are registered directly. */
 export async function openScheduleCell(
@@ -47,6 +70,7 @@ export async function openScheduleCell(
   });
   const { authority, cache, objects } = controlPlane;
   const offers = { cpu: String(options.cpuPerNode), memory: '64Ti' };
+  const epochs = new Map<string, Epoch>();
   const register = async (at: number): Promise<void> => {
     const node = `node-${at}`;
     const outcome = await authority.register({
@@ -54,12 +78,15 @@ export async function openScheduleCell(
       agent: { version: 'bench', drivers: ['process'] },
     });
     if (outcome.kind !== 'Committed') throw new Error(JSON.stringify(outcome));
+    epochs.set(node, outcome.result.epoch);
   };
   for (let from = 0; from < options.nodes; from += 1_000)
     await Promise.all(
       Array.from({ length: Math.min(1_000, options.nodes - from) }, (_, at) => register(from + at)),
     );
   const problems: string[] = [];
+  const stop = new AbortController();
+  const renewing = renewAll(authority, env, epochs, stop.signal);
   const onDefect = (error: unknown): void => {
     throw error;
   };
@@ -82,7 +109,6 @@ export async function openScheduleCell(
     ...{ ...common, onProblem, metrics: metrics.scheduler, ages: () => 0, leaseSeconds: 60 },
     ...{ decisions: decisions.log, shards: 1, plugins: [] },
   });
-  const stop = new AbortController();
   const queuedAt = new Map<string, number>();
   const queuedToBoundMs: number[] = [];
   const seenBound = new Set<string>();
@@ -117,6 +143,7 @@ export async function openScheduleCell(
       }),
     close: async () => {
       stop.abort();
+      await renewing;
       await schedulers.close();
       await controllers.close();
       await decisions.close();

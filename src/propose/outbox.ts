@@ -13,7 +13,15 @@ export interface Sent<T> {
   attempts: number;
 }
 
+/** How much is on its way at once. */
+export interface Batching {
+  readonly proposalsPerBatch: number;
+  /** Several, so that the next is there when one was answered. */
+  readonly batchesMax: number;
+}
+
 export interface OutboxParts<T> {
+  readonly batching: Batching;
   readonly authority: Pick<Authority, 'bind'>;
   readonly env: Env;
   readonly nowMs: () => number;
@@ -33,10 +41,6 @@ interface Due<T> extends HeapEvent {
   readonly sent: Sent<T>;
 }
 
-// Several under way, so that the next is there when a flush ends; each about what a transaction takes. The authority
-// of the same process decides a batch without a break: what is sent at once is how long others wait.
-const proposalsPerBatch = 128;
-const batchesMax = 4;
 const batchesPerSend = 2;
 const retriesDefault: Rate = { perSecond: 1_000, burst: 5_000 };
 const backoffDefault: Backoff = { firstMs: 100, mostMs: 10_000 };
@@ -68,6 +72,7 @@ export class Outbox<T> {
   /** How many more it takes now. */
   get room(): number {
     if (this.#pausedUntilMs > this.parts.nowMs()) return 0;
+    const { proposalsPerBatch, batchesMax } = this.parts.batching;
     return proposalsPerBatch * batchesMax - this.#underWay - this.#waiting.size;
   }
 
@@ -91,6 +96,7 @@ export class Outbox<T> {
   send(): boolean {
     const nowMs = this.parts.nowMs();
     this.#takeDue(nowMs);
+    const { proposalsPerBatch, batchesMax } = this.parts.batching;
     const canSend = (): boolean => this.#waiting.size > 0 && this.#batches < batchesMax;
     if (this.#pausedUntilMs > nowMs || this.#isClosed) return false;
     for (let sentBatches = 0; sentBatches < batchesPerSend && canSend(); sentBatches++) {

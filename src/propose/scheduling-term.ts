@@ -12,7 +12,7 @@ import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
 import { Intake } from './intake.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
-import { Outbox, type Sent } from './outbox.js';
+import { type Batching, Outbox, type Sent } from './outbox.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
 import type { SchedulerCounters } from './scheduler-counters.js';
 
@@ -30,6 +30,7 @@ export interface TermParts {
   readonly decisions: DecisionSink;
   readonly core: SchedulingCore;
   readonly policyRevision: string;
+  readonly batching?: Batching;
   readonly lease: string;
   /** Names this process. */
   readonly name: string;
@@ -46,6 +47,9 @@ interface About {
 }
 
 const turnMax = 256;
+// The authority of the same process decides what it is sent without a break, and takes in what came of it in one go:
+// more at once would only keep others waiting.
+const batchingDefault: Batching = { proposalsPerBatch: 64, batchesMax: 4 };
 // Others get a turn after so long: half of what they may be kept waiting for, as a single class can take as long again.
 const sliceMs = 8;
 const recordsPerSlice = 2_000;
@@ -116,7 +120,7 @@ export class SchedulingTerm {
         this.#explanations.joins(lot, replica, this.#queue.stateOf(replica.uid) === 'parked'),
     });
     this.#outbox = new Outbox<About>({
-      ...{ authority, env, nowMs, onNews },
+      ...{ authority, env, nowMs, onNews, batching: parts.batching ?? batchingDefault },
       onAnswer: (sent, outcome) => this.#answered(sent, outcome),
       onUnknown: ({ proposal, about, attempts }) => {
         this.parts.counters.answered('UnknownOutcome');
