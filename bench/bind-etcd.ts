@@ -1,16 +1,11 @@
 import { realEnv } from '../src/env/real.js';
 import { EtcdStore } from '../src/store/etcd.js';
-import { EtcdEndpoints } from '../src/store/etcd-endpoints.js';
-import { encodedTxnMethod } from '../src/store/etcd-protocol.js';
-import { encodeTransaction } from '../src/store/etcd-transaction.js';
 import { startEtcd } from '../testing/etcd-server.js';
+import { openBarePuts } from './bare-puts.js';
 import { openBindCell } from './bind-cell.js';
 import { bindAll, type BindLoad, WriteRecorder } from './bind-load.js';
-import { type Figure, load } from './measure.js';
+import type { Figure } from './measure.js';
 
-const putsPerTransaction = 100;
-const callers = 8;
-const bareMs = 2_000;
 const bindsPerRound = 4_000;
 const rounds = 3;
 // The first is not counted: a server that has just started compiles what it runs.
@@ -34,29 +29,7 @@ export async function bindOnEtcd(
     { ...shape, replicas: roundsWithWarmUp * bindsPerRound },
     { mayChain: false },
   );
-  const endpoints = new EtcdEndpoints(cluster.urls, env, undefined);
-  const member = await endpoints.connected(5_000);
-  const barePuts = async (value: Uint8Array): Promise<number> => {
-    const { perSecond } = await load(callers, bareMs, (caller, round) =>
-      endpoints.call(
-        member,
-        encodedTxnMethod,
-        encodeTransaction(
-          {
-            guards: [],
-            writes: Array.from({ length: putsPerTransaction }, (_, index) => ({
-              kind: 'put',
-              key: `/${caller}/${round % 100}/${index}`,
-              value,
-            })),
-          },
-          '/bare',
-        ),
-        10_000,
-      ),
-    );
-    return perSecond * putsPerTransaction;
-  };
+  const barePuts = await openBarePuts(cluster.urls);
   const runs: BindLoad[] = [];
   const bare: number[] = [];
   let puts = 0;
@@ -70,7 +43,7 @@ export async function bindOnEtcd(
     const written = recorder.stop();
     puts += written.puts;
     transactions += written.transactions;
-    bare.push(await barePuts(Buffer.alloc(Math.round(written.bytes / written.puts), 'v')));
+    bare.push(await barePuts.perSecond(Math.round(written.bytes / written.puts)));
   }
   const binds = rounds * bindsPerRound;
   const putsPerBind = puts / binds;
@@ -91,6 +64,6 @@ export async function bindOnEtcd(
   });
   await cell.cache.close();
   await store.close();
-  endpoints.close();
+  barePuts.close();
   await cluster.stop();
 }

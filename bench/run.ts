@@ -8,6 +8,7 @@ import { type Bench, type Figure, isMissed, shownFigure } from './measure.js';
 import { openBench } from './open.js';
 import { preemptBench } from './preempt.js';
 import { profiled } from './profile.js';
+import { scheduleBench } from './schedule.js';
 import { simulateBench } from './simulate.js';
 import { watchBench } from './watch.js';
 
@@ -20,6 +21,7 @@ const benches: readonly Bench[] = [
   bindBench,
   decideBench,
   preemptBench,
+  scheduleBench,
   simulateBench,
 ];
 

@@ -1,5 +1,7 @@
 import type { Env } from './env.js';
 
+const rung = new Error('the alarm was rung');
+
 /** A sleep that can be cut short. A ring while nobody sleeps is kept: the next sleep ends at once. */
 export class Alarm {
   #isRung = false;
@@ -15,7 +17,8 @@ export class Alarm {
   /** Whether it slept the whole time: neither was the alarm rung, nor did the signal abort. */
   async sleep(ms: number, signal: AbortSignal): Promise<boolean> {
     const woken = new AbortController();
-    const wake = (): void => woken.abort();
+    // With a reason: without one an error is made, with a trace, each time.
+    const wake = (): void => woken.abort(rung);
     if (this.#isRung || signal.aborted) wake();
     this.#wake = wake;
     signal.addEventListener('abort', wake, { once: true });

@@ -6,6 +6,7 @@ import { CachedObjects } from '../objects/cached-objects.js';
 import { CachedRecords } from '../objects/cached-records.js';
 import { CellCore } from '../propose/cell-core.js';
 import type { NodeAgeMs } from '../propose/contract.js';
+import type { Batching } from '../propose/outbox.js';
 import { Scheduler } from '../propose/scheduler.js';
 import { shardLease } from '../propose/shard.js';
 import { Leadership } from '../reconcile/runtime/leadership.js';
@@ -37,6 +38,9 @@ export interface RunSchedulersParts extends SchedulingOptions {
   readonly onDefect: (error: unknown) => void;
 }
 
+// An etcd has a round trip for each transaction: the more proposals share one, the better.
+const batchingShared: Batching = { proposalsPerBatch: 512, batchesMax: 4 };
+
 /** Runs a scheduler for every shard, each whenever it holds the lease of its shard, until it is closed. */
 export async function runSchedulers(parts: RunSchedulersParts): Promise<{ close(): Promise<void> }> {
   const { controlPlane, authority, decisions, ages, env, holder, address, isAlone, shards } = parts;
@@ -64,6 +68,7 @@ export async function runSchedulers(parts: RunSchedulersParts): Promise<{ close(
         server: address ?? holder,
       },
       policyRevision: policyRevision(builtinPolicy),
+      ...(!isAlone && { batching: batchingShared }),
       newCore: () => new CellCore({ policy: builtinPolicy, seed: env.random.uint32(), ages, plugins }),
       onProblem: (message) => log.report({ controller: lease, key: '', message }),
     });

@@ -2,16 +2,9 @@ import type { ReplicaRef } from '../model/ports.js';
 import type { Policy } from '../model/policy.js';
 import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
-import type {
-  NodeAgeMs,
-  PendingReplica,
-  Placement,
-  PreemptionPlan,
-  Turn,
-  TurnResult,
-  Wait,
-} from './contract.js';
-import { gangPlaces } from './gang-places.js';
+import type { NodeAgeMs, PendingReplica, Turn, TurnResult, Wait } from './contract.js';
+import { gangMember, gangPlanner, gangView } from './cell-gangs.js';
+import type { GangMember, GangMoment, GangView } from './gangs.js';
 import type { Plugin } from './plugin.js';
 import { PreemptionPlanner } from './preemption.js';
 import { propose } from './propose.js';
@@ -29,9 +22,21 @@ const roomReasons: ReadonlySet<string> = new Set(['NodeFull', 'DeviceTaken', 'Po
 export class CellCore {
   readonly cell = new CellState();
   readonly #planner: PreemptionPlanner;
+  /** Places for at least so many, or for none. What it returns is assumed. */
+  readonly planGang: GangMoment['plan'];
 
   constructor(private readonly options: CellCoreOptions) {
-    this.#planner = new PreemptionPlanner(new CellPreemption(this.cell, options));
+    const preemption = new CellPreemption(this.cell, options);
+    this.#planner = new PreemptionPlanner(preemption);
+    this.planGang = gangPlanner(this.cell, preemption, options);
+  }
+
+  gangView(tenant: string, name: string, sinceMs: number): GangView | undefined {
+    return gangView(this.cell, tenant, name, sinceMs);
+  }
+
+  gangMember(replica: PendingReplica): GangMember | undefined {
+    return gangMember(this.cell, replica);
   }
 
   apply(key: string, value: unknown): void {
@@ -56,25 +61,9 @@ export class CellCore {
     const planned = new Set(plans.map(({ replica }) => replica.uid));
     return { ...result, plans, waits: result.waits.filter(({ replica }) => !planned.has(replica.uid)) };
   }
-
-  /** Places for at least so many of these, or for none; what it returns is assumed. */
-  proposeGang(
-    replicas: readonly PendingReplica[],
-    atLeast: number,
-  ): readonly (Placement | PreemptionPlan)[] | undefined {
-    return gangPlaces(replicas, atLeast, {
-      // As if their gang had started: that it does is what the places are for.
-      place: (classKey, members) =>
-        propose(this.cell, { classKey, replicas: members.map(alone) }, this.options).placements,
-      preempt: (classKey, members) => this.#planner.plan(classKey, members),
-      undo: (replica) => this.cell.unassume(replica),
-    });
-  }
 }
 
 const isShortOfRoom = ({ replica, reason, reasons }: Wait): boolean =>
   replica.hold === undefined &&
   replica.gang === undefined &&
   (roomReasons.has(reason) || reasons.some((one) => roomReasons.has(one)));
-
-const alone = ({ gang: _, ...replica }: PendingReplica): PendingReplica => replica;

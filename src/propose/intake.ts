@@ -9,6 +9,7 @@ import type { Reason } from '../model/reasons.js';
 import { type NodeAccount, objectKey, statusKey, type TenantAccount } from '../model/records.js';
 import type { PendingReplica } from './contract.js';
 import { CellTotal } from './cell-total.js';
+import type { GangDriver } from './gang-driver.js';
 import { type HeldReplicas, statusIn } from './held-replicas.js';
 import { cureOf } from './queue/cures.js';
 import type { LotFacts, PendingQueue } from './queue/pending-queue.js';
@@ -17,6 +18,7 @@ export interface IntakeParts {
   readonly records: Records;
   readonly queue: PendingQueue;
   readonly held: HeldReplicas;
+  readonly gangs: GangDriver;
   /** The picture of the cell, which is told of everything. */
   readonly cell: { apply(key: string, value: unknown): void };
   /** Whether a workload is this scheduler's. */
@@ -60,6 +62,8 @@ export class Intake {
       return;
     }
     if (held.changed(key)) onNews();
+    if (key.startsWith('/s/Reservation/') || key.startsWith('/s/Gang/') || key.startsWith('/o/Gang/'))
+      this.#gangChanged(key);
     const before = this.#before.get(key);
     const cure = cureOf(key, before, value);
     if (cure !== undefined) this.#remember(cure.reasons, cure.tenant);
@@ -110,52 +114,73 @@ export class Intake {
     this.parts.onNews();
   }
 
+  #gangChanged(key: string): void {
+    const { gangs, onNews } = this.parts;
+    const [, , kind, tenant = '', name = ''] = key.split('/');
+    gangs.changed(tenant);
+    onNews();
+    // Members of a gang that has started are replicas like others.
+    if (kind === 'Gang' && gangs.hasStarted(tenant, name))
+      for (const member of gangs.membersOf(tenant, name)) this.#lookAt(`${tenant}/${member.name}`);
+  }
+
   /** Puts a replica where it belongs now. */
   #lookAt(key: string): void {
-    const { records, queue, held, onNews } = this.parts;
+    const { records, queue, held, gangs, onNews } = this.parts;
     const slash = key.indexOf('/');
     const [tenant, name] = [key.slice(0, slash), key.slice(slash + 1)];
     const stored = records.read(objectKey('Replica', tenant, name)) as Replica | undefined;
     const status = statusIn<Replica>(records, statusKey('Replica', tenant, name));
     const uid = stored?.metadata.uid;
     const known = this.#uids.get(key);
-    const isQueued = status?.stage === 'Queued';
-    const isScheduled = status?.stage === 'Scheduled' && status.hold !== undefined;
-    const isPending = (isQueued || isScheduled) && stored?.metadata.deletionTimestamp === undefined;
-    if (known !== undefined && (known !== uid || !isPending || !isQueued)) queue.remove(known);
-    if (known !== undefined && (known !== uid || !isPending || !isScheduled)) held.remove(known);
+    const isHeld = status?.stage === 'Scheduled' && status.hold !== undefined;
+    const isPending =
+      (status?.stage === 'Queued' || isHeld) && stored?.metadata.deletionTimestamp === undefined;
+    if (known !== undefined && (known !== uid || !isPending)) this.#forget(known);
     if (stored === undefined || uid === undefined || !isPending) {
       this.#uids.delete(key);
       return;
     }
     const { workload, slot, revision, gang } = stored.spec;
     if (!this.parts.isOwn(tenant, workload)) return;
-    const member = gang === undefined ? {} : { gang };
-    if (isScheduled) held.add({ tenant, name, uid, hold: status.hold ?? '', ...member });
-    else if (known !== uid || queue.stateOf(uid) === undefined) {
-      const classKey = `${tenant}/${revision}`;
-      const replica: PendingReplica = {
-        ...{ tenant, name, uid, classKey, workload, slot, sinceMs: this.parts.nowMs() },
-        ...member,
-      };
-      const facts = this.#factsOf(replica);
-      queue.add(replica, facts);
-      this.parts.onJoin(facts.lot, replica);
-    } else return;
     this.#uids.set(key, uid);
+    const replica: PendingReplica = {
+      ...{ tenant, name, uid, classKey: `${tenant}/${revision}`, workload, slot },
+      ...{ sinceMs: this.parts.nowMs(), ...(gang !== undefined && { gang }) },
+    };
+    const hold = isHeld ? status.hold : undefined;
+    if (gang !== undefined && !gangs.hasStarted(tenant, gang)) gangs.add(replica, gang);
+    else gangs.remove(uid);
+    if (hold !== undefined) {
+      queue.remove(uid);
+      held.add({ tenant, name, uid, hold, ...(gang !== undefined && { gang }) });
+    } else {
+      held.remove(uid);
+      const isWaitingForGang = gang !== undefined && !gangs.hasStarted(tenant, gang);
+      if (!isWaitingForGang && queue.stateOf(uid) === undefined) {
+        const facts = this.#factsOf(replica);
+        queue.add(replica, facts);
+        this.parts.onJoin(facts.lot, replica);
+      }
+    }
     onNews();
   }
 
-  #factsOf({ tenant, workload, slot, classKey, gang }: PendingReplica): LotFacts {
+  #forget(uid: string): void {
+    const { queue, held, gangs } = this.parts;
+    queue.remove(uid);
+    held.remove(uid);
+    gangs.remove(uid);
+  }
+
+  #factsOf({ tenant, workload, slot, classKey }: PendingReplica): LotFacts {
     const { records } = this.parts;
     const isDaemon =
       (records.read(objectKey('Workload', tenant, workload)) as Workload | undefined)?.spec.type === 'Daemon';
-    const lot = gang !== undefined ? `gang ${tenant}/${gang}` : isDaemon ? `${classKey} ${slot}` : classKey;
     return {
-      lot,
+      lot: isDaemon ? `${classKey} ${slot}` : classKey,
       priority: this.#priorityOf(classKey),
       amount: amountOf(this.#revision(classKey)?.spec.template.resources ?? {}),
-      ...(gang !== undefined && { isWhole: true }),
     };
   }
 

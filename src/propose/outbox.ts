@@ -13,7 +13,15 @@ export interface Sent<T> {
   attempts: number;
 }
 
+/** How much is on its way at once. */
+export interface Batching {
+  readonly proposalsPerBatch: number;
+  /** Several, so that the next is there when one was answered. */
+  readonly batchesMax: number;
+}
+
 export interface OutboxParts<T> {
+  readonly batching: Batching;
   readonly authority: Pick<Authority, 'bind'>;
   readonly env: Env;
   readonly nowMs: () => number;
@@ -33,9 +41,7 @@ interface Due<T> extends HeapEvent {
   readonly sent: Sent<T>;
 }
 
-// Several under way, so that the next is there when a flush ends; each large enough to fill many transactions.
-const proposalsPerBatch = 512;
-const batchesMax = 6;
+const batchesPerSend = 2;
 const retriesDefault: Rate = { perSecond: 1_000, burst: 5_000 };
 const backoffDefault: Backoff = { firstMs: 100, mostMs: 10_000 };
 
@@ -66,6 +72,7 @@ export class Outbox<T> {
   /** How many more it takes now. */
   get room(): number {
     if (this.#pausedUntilMs > this.parts.nowMs()) return 0;
+    const { proposalsPerBatch, batchesMax } = this.parts.batching;
     return proposalsPerBatch * batchesMax - this.#underWay - this.#waiting.size;
   }
 
@@ -85,12 +92,14 @@ export class Outbox<T> {
     this.#waiting.push({ proposal, about, attempts: 0 });
   }
 
-  /** Sends what can be sent. */
-  send(): void {
+  /** Sends a part of what can be sent. Whether more could be. */
+  send(): boolean {
     const nowMs = this.parts.nowMs();
     this.#takeDue(nowMs);
-    if (this.#pausedUntilMs > nowMs) return;
-    while (this.#waiting.size > 0 && this.#batches < batchesMax && !this.#isClosed) {
+    const { proposalsPerBatch, batchesMax } = this.parts.batching;
+    const canSend = (): boolean => this.#waiting.size > 0 && this.#batches < batchesMax;
+    if (this.#pausedUntilMs > nowMs || this.#isClosed) return false;
+    for (let sentBatches = 0; sentBatches < batchesPerSend && canSend(); sentBatches++) {
       const batch: Sent<T>[] = [];
       while (batch.length < proposalsPerBatch) {
         const sent = this.#waiting.shift();
@@ -100,6 +109,7 @@ export class Outbox<T> {
       }
       void this.#sendBatch(batch);
     }
+    return canSend();
   }
 
   /** Sends nothing more; answers that still come are passed over. */

@@ -6,6 +6,8 @@ import { objectKey, statusKey } from '../model/records.js';
 import { Scheduler } from './scheduler.js';
 import { CountingCore, MapRecords, ScriptedAuthority } from './small-cell.fixture.js';
 
+const batching = { proposalsPerBatch: 512, batchesMax: 4 };
+
 function open() {
   const world = new VirtualTime({ seed: 1 });
   const records = new MapRecords();
@@ -30,7 +32,7 @@ function open() {
   const machine = world.machine('s');
   const scheduler = new Scheduler({
     ...{ authority: authority.port, records, env: machine.env, leading, shard: 0, shards: 1 },
-    ...{ policyRevision: 'test', name: 's', server: 'srv', newCore: () => core },
+    ...{ policyRevision: 'test', batching, name: 's', server: 'srv', newCore: () => core },
     decisions: { newName: () => `d${decisions.length}`, append: (decision) => void decisions.push(decision) },
     onProblem: (problem) => void problems.push(problem),
   });
@@ -207,7 +209,13 @@ describe('Scheduler', () => {
       };
       const scheduler = new Scheduler({
         ...{ authority: authority.port, records, env: machine.env, leading, shard, shards: 2 },
-        ...{ policyRevision: 'test', name: 's', server: 'srv', newCore: () => new CountingCore(records) },
+        ...{
+          policyRevision: 'test',
+          batching,
+          name: 's',
+          server: 'srv',
+          newCore: () => new CountingCore(records),
+        },
         ...{ decisions: { newName: () => 'd', append: () => undefined }, onProblem: () => undefined },
       });
       authority.answer = ({ replica }) => {

@@ -3,30 +3,22 @@ import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
 import type { Replica } from '../model/kinds/replica.js';
-import type {
-  Actor,
-  Authority,
-  LeadingTerm,
-  Outcome,
-  Proposal,
-  Records,
-  ReplicaRef,
-} from '../model/ports.js';
+import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
 import { reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
 import type { Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
 import { Explanations } from './explanations.js';
+import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
 import { Intake } from './intake.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
-import { Outbox, type Sent } from './outbox.js';
+import { type Batching, Outbox, type Sent } from './outbox.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
 import type { SchedulerCounters } from './scheduler-counters.js';
 
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
-export interface SchedulingCore {
+export interface SchedulingCore extends GangCore {
   apply(key: string, value: unknown): void;
-  unassume(replica: ReplicaRef): void;
   /** On the cell as it is now, which stands at this resourceVersion. What it places stays assumed. */
   propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult;
 }
@@ -38,6 +30,7 @@ export interface TermParts {
   readonly decisions: DecisionSink;
   readonly core: SchedulingCore;
   readonly policyRevision: string;
+  readonly batching?: Batching;
   readonly lease: string;
   /** Names this process. */
   readonly name: string;
@@ -54,6 +47,9 @@ interface About {
 }
 
 const turnMax = 256;
+// The authority of the same process decides what it is sent without a break, and takes in what came of it in one go:
+// more at once would only keep others waiting.
+const batchingDefault: Batching = { proposalsPerBatch: 64, batchesMax: 4 };
 // Others get a turn after so long: half of what they may be kept waiting for, as a single class can take as long again.
 const sliceMs = 8;
 const recordsPerSlice = 2_000;
@@ -72,6 +68,7 @@ export class SchedulingTerm {
   readonly #startedAt: MonotonicInstant;
   readonly #queue: PendingQueue;
   readonly #held: HeldReplicas;
+  readonly #gangs: GangDriver;
   readonly #intake: Intake;
   readonly #outbox: Outbox<About>;
   readonly #explanations: Explanations;
@@ -103,13 +100,27 @@ export class SchedulingTerm {
       ...{ authority, records, env, nowMs, onNews, actor: this.#actor },
       waitingIn: (lot) => this.#queue.waitingIn(lot),
     });
+    this.#gangs = new GangDriver({
+      ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, signal: this.#signal },
+      ...{ policyRevision: parts.policyRevision, idPart: `${lease}.${shownEpoch(term.epoch)}` },
+      onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, reason, message),
+    });
     this.#intake = new Intake({
-      ...{ records, queue: this.#queue, held: this.#held, cell: core, isOwn, nowMs, onNews },
+      ...{
+        records,
+        queue: this.#queue,
+        held: this.#held,
+        gangs: this.#gangs,
+        cell: core,
+        isOwn,
+        nowMs,
+        onNews,
+      },
       onJoin: (lot, replica) =>
         this.#explanations.joins(lot, replica, this.#queue.stateOf(replica.uid) === 'parked'),
     });
     this.#outbox = new Outbox<About>({
-      ...{ authority, env, nowMs, onNews },
+      ...{ authority, env, nowMs, onNews, batching: parts.batching ?? batchingDefault },
       onAnswer: (sent, outcome) => this.#answered(sent, outcome),
       onUnknown: ({ proposal, about, attempts }) => {
         this.parts.counters.answered('UnknownOutcome');
@@ -176,25 +187,27 @@ export class SchedulingTerm {
     if (fromMs - this.#sweptAtMs >= sweepMs) this.#sweep(fromMs);
     if (fromMs - this.#wokenAtMs >= wakeEveryMs) {
       this.#wokenAtMs = fromMs;
+      if (this.#intake.hasCures) this.#gangs.cured();
       this.#intake.wakeUp();
     }
     if (fromMs - this.#freshnessAtMs >= freshnessLookMs) {
       this.#freshnessAtMs = fromMs;
       this.#queue.wake('NodeStale');
     }
+    this.#gangs.work(fromMs);
     for (const ready of this.#held.take(fromMs)) this.#bindHeld(ready);
     let isMore = false;
-    while (this.#outbox.room >= turnMax && this.#reserving < turnMax) {
+    while (this.#outbox.room > 0 && this.#reserving < turnMax) {
       isMore = this.#nowMs() - fromMs >= sliceMs;
       if (isMore) break;
       const turn = this.#queue.take(this.#nowMs());
       if (turn === undefined) break;
       this.#schedule(turn);
     }
-    this.#outbox.send();
+    const isMoreToSend = this.#outbox.send();
     this.#explanations.drain();
     this.parts.counters.stretch(this.#nowMs() - fromMs);
-    return isMore;
+    return isMore || isMoreToSend;
   }
 
   #sweep(nowMs: number): void {
@@ -211,6 +224,7 @@ export class SchedulingTerm {
       this.#intake.hasCures ? this.#wokenAtMs + wakeEveryMs : undefined,
       this.#queue.nextDueMs,
       this.#held.nextDueMs,
+      this.#gangs.nextDueMs,
       this.#outbox.nextDueMs,
       this.#explanations.nextDueMs,
     ];

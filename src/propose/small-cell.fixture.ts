@@ -91,6 +91,15 @@ export class CountingCore implements SchedulingCore {
   unassume({ tenant, name }: { readonly tenant: string; readonly name: string }): void {
     this.assumed.delete(`${tenant}/${name}`);
   }
+  gangView(): undefined {
+    return undefined;
+  }
+  gangMember(): undefined {
+    return undefined;
+  }
+  planGang(): undefined {
+    return undefined;
+  }
   propose({ classKey, replicas }: Turn, { version, ageMs }: { version: string; ageMs: number }): TurnResult {
     this.turns += 1;
     const account = this.records.read('/a/node/n') as

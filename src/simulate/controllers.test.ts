@@ -178,14 +178,14 @@ describe('the controllers over a store', () => {
     await startPlacing();
     await create('Workload', 'default', 'web', serviceSpec(2));
     await until(() => workload('web')?.status?.readyReplicas === 2, 'two are ready');
-    await changeSpec('Workload', 'default', 'web', { replicas: 250 });
+    await changeSpec('Workload', 'default', 'web', { replicas: 1_000 });
     await until(() => replicas().length > 20, 'the scale-up has begun');
     first.kill();
     const left = replicas().length;
-    expect(left).toBeLessThan(250);
-    await until(() => replicas().length === 250, 'all are there');
+    expect(left).toBeLessThan(1_000);
+    await until(() => replicas().length === 1_000, 'all are there');
     expect(epoch()).toMatchObject({ holder: 'second', epoch: { number: 2 } });
-    expect(new Set(replicas().map((line) => line.split(' ')[0])).size).toBe(250);
+    expect(new Set(replicas().map((line) => line.split(' ')[0])).size).toBe(1_000);
   });
 
   it('[S8] a leader whose machine slept past its lease is refused, gives up, and leads again when it may', async () => {

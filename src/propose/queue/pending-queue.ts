@@ -15,8 +15,6 @@ export interface LotFacts {
   readonly priority: number;
   /** What one of them asks for. */
   readonly amount: Amount;
-  /** Its replicas are handed out all at once: a gang. */
-  readonly isWhole?: boolean;
 }
 
 /** A turn, and the lot it was taken from. */
@@ -40,7 +38,7 @@ interface Item {
   dueMs: number;
 }
 
-interface Lot extends Required<Omit<LotFacts, 'priority'>> {
+interface Lot extends Omit<LotFacts, 'priority'> {
   readonly classKey: ClassKey;
   line: Line;
   readonly sequence: number;
@@ -311,7 +309,7 @@ export class PendingQueue {
   }
 
   #handOut(lot: Lot): PendingReplica[] {
-    const most = lot.isWhole ? lot.waiting : this.#turnSize(lot);
+    const most = this.#turnSize(lot);
     const replicas: PendingReplica[] = [];
     while (replicas.length < most) {
       const item = lot.items.shift();
@@ -348,7 +346,6 @@ export class PendingQueue {
     const lot: Lot = {
       lot: facts.lot,
       amount: facts.amount,
-      isWhole: facts.isWhole ?? false,
       classKey: replica.classKey,
       line,
       sequence: ++this.#serial,

@@ -3,7 +3,7 @@ import type { Workload } from '../../model/kinds/workload.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
 import type { ObjectIndex } from '../../model/object-index.js';
-import { Pace } from '../runtime/pace.js';
+import { collectPartsPerMs, Pace } from '../runtime/pace.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { stepsMax } from '../workload/plan-workload.js';
 import { sendEnd } from '../workload/workload-operations.js';
@@ -17,7 +17,7 @@ export class OrphanReconciler implements Reconciler {
   readonly #pace: Pace;
 
   constructor(private readonly parts: { readonly acting: Acting; readonly replicas: ObjectIndex<Replica> }) {
-    this.#pace = new Pace(parts.acting.env);
+    this.#pace = new Pace(parts.acting.env, collectPartsPerMs);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {

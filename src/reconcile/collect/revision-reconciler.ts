@@ -4,7 +4,7 @@ import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
 import type { ObjectIndex } from '../../model/object-index.js';
-import { Pace } from '../runtime/pace.js';
+import { collectPartsPerMs, Pace } from '../runtime/pace.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { judgeRevisions } from './judge-revisions.js';
 
@@ -20,7 +20,7 @@ export class RevisionReconciler implements Reconciler {
       readonly revisions: ObjectIndex<WorkloadRevision>;
     },
   ) {
-    this.#pace = new Pace(parts.acting.env);
+    this.#pace = new Pace(parts.acting.env, collectPartsPerMs);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {

@@ -3,9 +3,9 @@ import type { Acting } from './acting.js';
 import { done, type Requeue } from './requeue.js';
 import { requeueOf, type Verdict, verdictOf, whyNot, worstOf } from './verdict.js';
 
-// So many operations of one reconcile are under way at once: the authority batches what comes together, and others
-// come before half of them are answered.
-const atOnceMax = 512;
+// So many operations of one reconcile are under way at once: the authority batches what comes together, and half of
+// them come while it works on the others. It decides without a break what comes at once: more would keep others waiting.
+const atOnceMax = 64;
 
 /**
  * Sends operations that do not depend on one another, in order, many at once. Stops after those under way when the

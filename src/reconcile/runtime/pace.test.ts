@@ -7,7 +7,7 @@ describe('Pace', () => {
     const world = new VirtualTime({ seed: 1 });
     const rests: number[] = [];
     world.spawn(world.machine('m'), 'looks', async (env) => {
-      const pace = new Pace(env);
+      const pace = new Pace(env, 50);
       const rest = (key: string, mark?: unknown): void => void rests.push(pace.restMs(key, mark));
       rest('large');
       pace.looked('large', 100_000, 1);

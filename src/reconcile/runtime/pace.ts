@@ -7,16 +7,21 @@ interface Looked {
   readonly mark: unknown;
 }
 
-// What has 100,000 parts is looked at every two seconds, what has fewer than 1,000 whenever something changes.
-const partsPerMs = 50;
 const restMsMin = 20;
+
+/** For who collects what others left: nobody waits for that. */
+export const collectPartsPerMs = 2;
 
 /** How often keys are looked at that cost the more, the more parts they have: rarely, unless their mark changed. */
 export class Pace {
   // Only large ones: there are few.
   readonly #looked = new Map<string, Looked>();
 
-  constructor(private readonly env: Env) {}
+  constructor(
+    private readonly env: Env,
+    /** It rests a millisecond for so many parts. */
+    private readonly partsPerMs: number,
+  ) {}
 
   /** How long to wait before it is looked at again; 0: it may be at once. */
   restMs(key: string, mark?: unknown): number {
@@ -26,7 +31,7 @@ export class Pace {
   }
 
   looked(key: string, parts: number, mark?: unknown): void {
-    const restMs = parts / partsPerMs;
+    const restMs = parts / this.partsPerMs;
     if (restMs < restMsMin) this.#looked.delete(key);
     else this.#looked.set(key, { at: this.env.clock.monotonic(), restMs, mark });
   }

@@ -20,6 +20,9 @@ import { workloadStatus } from './workload-status.js';
 /** A plan of more parts than this goes on after others had their turn. */
 const partsMax = 20;
 
+// A workload of 100,000 replicas is looked at every five seconds, a small one whenever something changes.
+const replicasPerRestMs = 20;
+
 /** Makes the replicas of a workload what its spec asks for, and its status what they are. */
 export class WorkloadReconciler implements Reconciler {
   readonly #seen: FirstSeen;
@@ -34,7 +37,7 @@ export class WorkloadReconciler implements Reconciler {
     },
   ) {
     this.#seen = new FirstSeen(parts.acting.env);
-    this.#pace = new Pace(parts.acting.env);
+    this.#pace = new Pace(parts.acting.env, replicasPerRestMs);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {

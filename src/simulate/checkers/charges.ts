@@ -38,9 +38,8 @@ function holdCharge(cell: CellView, tenant: string, name: string, key: string): 
   const full = addAmounts(amountOf(charge.amounts), oneReplica);
   const awaits = (hold.status.awaits ?? []).map(({ uid }) => uid);
   const posted = awaits.length === 0 ? full : addAmounts(amountOf(hold.status.now ?? {}), oneReplica);
-  const awaitedPorts: Readonly<Record<string, number>> = Object.assign(
-    {},
-    ...(hold.status.awaits ?? []).map(({ ports }) => ports),
+  const awaitedPorts = Object.fromEntries(
+    (hold.status.awaits ?? []).flatMap(({ ports = {} }) => Object.entries(ports)),
   );
   return { key, uid: hold.metadata.uid, charge, full, posted, awaits, awaitedPorts };
 }

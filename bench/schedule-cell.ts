@@ -1,0 +1,160 @@
+import type { Env } from '../src/env/env.js';
+import { type ControlPlane, openControlPlane } from '../src/main/control-plane.js';
+import { openDecisionLog } from '../src/main/open-decisions.js';
+import { runControllers } from '../src/main/run-controllers.js';
+import { runSchedulers } from '../src/main/run-schedulers.js';
+import { decisionLimitsDefault } from '../src/model/decisions.js';
+import { kindNamed } from '../src/model/kinds.js';
+import type { KindDefinition } from '../src/model/kind.js';
+import type { BerthObject } from '../src/model/object.js';
+import { type Epoch, nodeLeaseName } from '../src/model/records.js';
+import { Metrics } from '../src/serve/metrics.js';
+import { CachedObjects } from '../src/objects/cached-objects.js';
+import type { Store } from '../src/store/contract.js';
+
+export interface ScheduleCell {
+  readonly controlPlane: ControlPlane;
+  create(kind: string, namespace: string | undefined, name: string, spec: object): Promise<void>;
+  /** Lets a suspended workload run. */
+  resume(namespace: string, name: string): Promise<void>;
+  /** Resolves when so many replicas are seen bound in the cache. */
+  bound(count: number): Promise<void>;
+  /** How long each replica took from when it was seen queued until it was seen bound. */
+  readonly queuedToBoundMs: number[];
+  close(): Promise<void>;
+}
+
+const renewMs = 5_000;
+
+const kindOf = (name: string): KindDefinition => {
+  const kind = kindNamed(name);
+  if (kind === undefined) throw new Error(`no kind ${name}`);
+  return kind;
+};
+
+/** As agents do, every few seconds; spread out, so that they are a load and not a blow. */
+async function renewAll(
+  authority: ControlPlane['authority'],
+  env: Env,
+  epochs: ReadonlyMap<string, Epoch>,
+  signal: AbortSignal,
+): Promise<void> {
+  const nodes = [...epochs];
+  const startedAt = performance.now();
+  // By the clock, however late this wakes up.
+  for (let renewed = 0; !signal.aborted;) {
+    const due = ((performance.now() - startedAt) / renewMs) * nodes.length;
+    for (; renewed < due; renewed++) {
+      const [node, epoch] = nodes[renewed % nodes.length] as (typeof nodes)[number];
+      void authority.renew({ name: nodeLeaseName(node), holder: node, epoch }).catch(() => undefined);
+    }
+    await env.sleep(50, signal).catch(() => undefined);
+  }
+}
+
+/** What a server runs, without HTTP: store, cache, authority, controllers, scheduler; nodes are registered directly. */
+export async function openScheduleCell(
+  store: Store,
+  env: Env,
+  options: {
+    readonly dir: string;
+    readonly nodes: number;
+    readonly cpuPerNode: number;
+    readonly isShared: boolean;
+  },
+): Promise<ScheduleCell> {
+  const metrics = new Metrics();
+  const controlPlane = await openControlPlane(store, env, {
+    ...{ historyMs: 300_000, eventsTtlMs: 3_600_000, isShared: options.isShared },
+    onTransaction: () => undefined,
+  });
+  const { authority, cache, objects } = controlPlane;
+  const offers = { cpu: String(options.cpuPerNode), memory: '64Ti' };
+  const epochs = new Map<string, Epoch>();
+  const register = async (at: number): Promise<void> => {
+    const node = `node-${at}`;
+    const outcome = await authority.register({
+      ...{ node, capacity: offers, allocatable: offers, leaseSeconds: 40, operation: `register/${node}` },
+      agent: { version: 'bench', drivers: ['process'] },
+    });
+    if (outcome.kind !== 'Committed') throw new Error(JSON.stringify(outcome));
+    epochs.set(node, outcome.result.epoch);
+  };
+  for (let from = 0; from < options.nodes; from += 1_000)
+    await Promise.all(
+      Array.from({ length: Math.min(1_000, options.nodes - from) }, (_, at) => register(from + at)),
+    );
+  const problems: string[] = [];
+  const stop = new AbortController();
+  const renewing = renewAll(authority, env, epochs, stop.signal);
+  const onDefect = (error: unknown): void => {
+    throw error;
+  };
+  const common = {
+    controlPlane,
+    authority,
+    env,
+    holder: 'bench',
+    address: undefined,
+    isAlone: true,
+    onDefect,
+  };
+  const onProblem = (line: string): void => void problems.push(line);
+  const seen = new CachedObjects({ ...controlPlane, manager: 'bench' });
+  const controllers = runControllers({ ...common, objects: seen, metrics: metrics.control, onProblem });
+  const decisions = await openDecisionLog({
+    ...{ dir: options.dir, limits: decisionLimitsDefault, env, onProblem },
+  });
+  const schedulers = await runSchedulers({
+    ...{ ...common, onProblem, metrics: metrics.scheduler, ages: () => 0, leaseSeconds: 60 },
+    ...{ decisions: decisions.log, shards: 1, plugins: [] },
+  });
+  const queuedAt = new Map<string, number>();
+  const queuedToBoundMs: number[] = [];
+  const seenBound = new Set<string>();
+  let waiting: { readonly count: number; readonly resolve: () => void } | undefined;
+  cache.listen((key, value) => {
+    if (!key.startsWith('/s/Replica/')) return;
+    const stage = (value as { status: { stage: string } } | undefined)?.status.stage;
+    if (stage === 'Queued' && !queuedAt.has(key)) queuedAt.set(key, performance.now());
+    if (stage !== 'Bound' || seenBound.has(key)) return;
+    seenBound.add(key);
+    queuedToBoundMs.push(performance.now() - (queuedAt.get(key) ?? Number.NaN));
+    if (waiting !== undefined && seenBound.size >= waiting.count) waiting.resolve();
+  }, stop.signal);
+  return {
+    controlPlane,
+    queuedToBoundMs,
+    create: async (kind, namespace, name, spec) => {
+      const draft = { apiVersion: 'berth.dev/v1', kind, metadata: { name }, spec };
+      await objects.create(kindOf(kind), namespace, draft as unknown as BerthObject);
+    },
+    resume: async (namespace, name) => {
+      await objects.modify(kindOf('Workload'), { kind: 'Workload', namespace, name }, 'spec', (live) => ({
+        ...live,
+        spec: { ...live.spec, suspend: false },
+      }));
+    },
+    bound: (count) =>
+      new Promise((resolve, reject) => {
+        waiting = { count, resolve };
+        if (seenBound.size >= count) resolve();
+        if (problems.length > 0) reject(new Error(problems.join('\n')));
+      }),
+    close: async () => {
+      stop.abort();
+      await renewing;
+      await schedulers.close();
+      await controllers.close();
+      await decisions.close();
+      await controlPlane.close();
+      await store.close();
+      if (problems.length > 0) throw new Error(problems.join('\n'));
+    },
+  };
+}
+
+export const workloadSpec = (replicas: number, cpu = '100m', more: object = {}): object => ({
+  ...{ type: 'Service', replicas, ...more },
+  template: { run: { process: { command: ['work'] } }, resources: { cpu, memory: '64Mi' } },
+});

@@ -1,0 +1,204 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { realEnv } from '../src/env/real.js';
+import type { TenantAccount } from '../src/model/records.js';
+import type { Store } from '../src/store/contract.js';
+import { EtcdStore } from '../src/store/etcd.js';
+import { LmdbStore } from '../src/store/lmdb.js';
+import { startEtcd } from '../testing/etcd-server.js';
+import { scratchDirectory } from '../testing/scratch.js';
+import { openBarePuts } from './bare-puts.js';
+import { type Bench, type Figure, percentile } from './measure.js';
+import { openScheduleCell, workloadSpec } from './schedule-cell.js';
+
+const nodes = 5_000;
+const tenants = 20;
+type Print = (figure: Figure) => void;
+
+interface PathRun {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly memoryMb: number;
+  readonly loopDelayP99Ms: number;
+  readonly putsPerReplica: number;
+  readonly bytesPerPut: number;
+}
+
+/** From workloads that are created until the last of their replicas is seen bound in the cache. */
+async function wholePath(
+  openStore: () => Promise<Store>,
+  dir: string,
+  replicas: number,
+  isShared: boolean,
+): Promise<PathRun> {
+  mkdirSync(dir, { recursive: true });
+  const written = { puts: 0, bytes: 0 };
+  const cell = await openScheduleCell(counting(await openStore(), written), realEnv(), {
+    dir,
+    nodes,
+    isShared,
+    cpuPerNode: 64,
+  });
+  for (let at = 0; at < tenants; at++)
+    await cell.create('Tenant', undefined, `tenant-${at}`, { limit: { cpu: '1000000' } });
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  written.puts = written.bytes = 0;
+  delay.enable();
+  const startedAt = performance.now();
+  for (let at = 0; at < tenants; at++)
+    await cell.create('Workload', `tenant-${at}`, 'work', workloadSpec(replicas / tenants));
+  await cell.bound(replicas);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  delay.disable();
+  const { puts, bytes } = written;
+  const memoryMb = process.memoryUsage().rss / 1024 ** 2;
+  const sorted = cell.queuedToBoundMs.toSorted((a, b) => a - b);
+  await cell.close();
+  return {
+    ...{ perSecond: replicas / seconds, p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) },
+    ...{ memoryMb, loopDelayP99Ms: delay.percentile(99) / 1e6, putsPerReplica: puts / replicas },
+    bytesPerPut: bytes / puts,
+  };
+}
+
+/** Counts what is written, and keeps nothing of it: memory is measured too. */
+function counting(store: Store, written: { puts: number; bytes: number }): Store {
+  return {
+    read: (range, options) => store.read(range, options),
+    watch: (range, options) => store.watch(range, options),
+    compact: (revision) => store.compact(revision),
+    close: () => store.close(),
+    transact: (transaction) => {
+      for (const write of transaction.writes) {
+        if (write.kind !== 'put') continue;
+        written.puts += 1;
+        written.bytes += write.value.byteLength;
+      }
+      return store.transact(transaction);
+    },
+  };
+}
+
+async function onLmdb(print: Print, scratch: string): Promise<void> {
+  const rates: number[] = [];
+  for (const replicas of [1_000, 10_000, 100_000]) {
+    const dir = join(scratch, `lmdb-${replicas}`);
+    const run = await wholePath(
+      () => LmdbStore.open({ dir: join(dir, 'store'), env: realEnv() }),
+      ...([dir, replicas, false] as const),
+    );
+    rates.push(run.perSecond);
+    const name = `${replicas.toLocaleString('en-US')} replicas`;
+    const isFull = replicas === 100_000;
+    print({
+      ...{ name: `lmdb, ${name}: created until seen bound`, value: run.perSecond, unit: '/s' },
+      ...(isFull && { target: { atLeast: 10_000 } }),
+    });
+    if (!isFull) continue;
+    print({ name: 'lmdb: queued to bound, p50', value: run.p50Ms, unit: 'ms' });
+    print({ name: 'lmdb: queued to bound, p99', value: run.p99Ms, unit: 'ms' });
+    print({ name: 'lmdb: puts a replica', value: run.putsPerReplica, unit: '' });
+    print({ name: 'lmdb: memory', value: run.memoryMb, unit: 'MB', target: { atMost: 800 } });
+    print({
+      name: 'lmdb: event loop delay, p99',
+      value: run.loopDelayP99Ms,
+      unit: 'ms',
+      target: { atMost: 50 },
+    });
+  }
+  const [first = 1, , last = 1] = rates;
+  print({ name: 'lmdb: cost of a replica among 100,000 ÷ among 1,000', value: first / last, unit: '' });
+}
+
+async function onEtcd(print: Print, scratch: string): Promise<void> {
+  const replicas = 20_000;
+  const cluster = await startEtcd();
+  const run = await wholePath(
+    () => Promise.resolve(new EtcdStore({ endpoints: cluster.urls, env: realEnv() })),
+    ...([join(scratch, 'etcd'), replicas, true] as const),
+  );
+  const barePuts = await openBarePuts(cluster.urls);
+  const bare = await barePuts.perSecond(Math.round(run.bytesPerPut));
+  barePuts.close();
+  await cluster.stop();
+  print({ name: 'etcd, one member: bare puts of the same size', value: bare, unit: '/s' });
+  print({ name: 'etcd: puts a replica', value: run.putsPerReplica, unit: '' });
+  print({
+    name: `etcd, ${replicas.toLocaleString('en-US')} replicas: created until seen bound`,
+    value: run.perSecond,
+    unit: '/s',
+    limit: { value: bare / run.putsPerReplica, what: 'bare puts ÷ puts a replica' },
+    target: { shareOfLimit: 0.5 },
+  });
+  print({ name: 'etcd: queued to bound, p99', value: run.p99Ms, unit: 'ms' });
+}
+
+/** 1,000 replicas in 100 workloads beside 50,000 that no node is large enough for, and without them. */
+async function storm(print: Print, scratch: string): Promise<void> {
+  const timed = async (name: string, stormWorkloads: number): Promise<number> => {
+    const dir = join(scratch, name);
+    mkdirSync(dir);
+    const store = await LmdbStore.open({ dir: join(dir, 'store'), env: realEnv() });
+    const cell = await openScheduleCell(store, realEnv(), { dir, nodes, isShared: false, cpuPerNode: 64 });
+    for (let at = 0; at < stormWorkloads; at++)
+      await cell.create('Workload', 'default', `storm-${at}`, workloadSpec(50_000 / stormWorkloads, '1000'));
+    const { cache } = cell.controlPlane;
+    while (cache.count('Replica') < (stormWorkloads === 0 ? 0 : 50_000)) await realEnv().sleep(50);
+    const startedAt = performance.now();
+    for (let at = 0; at < 100; at++) await cell.create('Workload', 'default', `fits-${at}`, workloadSpec(10));
+    await cell.bound(1_000);
+    const ms = performance.now() - startedAt;
+    await cell.close();
+    return ms;
+  };
+  const calmMs = await timed('calm', 0);
+  const stormMs = await timed('storm', 10);
+  print({ name: '1,000 that fit, alone', value: calmMs, unit: 'ms' });
+  print({
+    name: '1,000 that fit, beside 50,000 that do not: time lost',
+    value: Math.max(0, (100 * (stormMs - calmMs)) / calmMs),
+    unit: '%',
+    target: { atMost: 20 },
+  });
+}
+
+/** Two tenants with weights 1 and 3 that both want the whole cell: what they get of it. */
+async function fairness(print: Print, scratch: string): Promise<void> {
+  const dir = join(scratch, 'fair');
+  mkdirSync(dir);
+  const store = await LmdbStore.open({ dir: join(dir, 'store'), env: realEnv() });
+  const cell = await openScheduleCell(store, realEnv(), { dir, nodes: 100, isShared: false, cpuPerNode: 10 });
+  const { cache } = cell.controlPlane;
+  for (const [tenant, weight] of [
+    ['one', 1],
+    ['three', 3],
+  ] as const) {
+    await cell.create('Tenant', undefined, tenant, { weight });
+    await cell.create('Workload', tenant, 'work', workloadSpec(10_000, '100m', { suspend: true }));
+  }
+  while (cache.count('Replica') < 20_000) await realEnv().sleep(50);
+  for (const tenant of ['one', 'three']) await cell.resume(tenant, 'work');
+  await cell.bound(10_000);
+  const account = cache.record('/a/tenant/one')?.value as TenantAccount | undefined;
+  const used = account?.used.replicas ?? 0;
+  await cell.close();
+  print({ name: 'weights 1 and 3: what the first gets', value: used / 100, unit: '% of 25' });
+}
+
+export const scheduleBench: Bench = {
+  name: 'schedule',
+  title: `the whole path: workload created, replicas made, placed, bound, flushed, seen back; ${nodes} nodes`,
+  async run(print) {
+    const scratch = scratchDirectory('bench-schedule');
+    try {
+      await onLmdb(print, scratch.path);
+      await onEtcd(print, scratch.path);
+      await storm(print, scratch.path);
+      await fairness(print, scratch.path);
+    } finally {
+      scratch.remove();
+    }
+  },
+};

@@ -1,0 +1,231 @@
+import { type Backoff, backoffAfter } from '../env/backoff.js';
+import type { Env } from '../env/env.js';
+import type { Gang } from '../model/kinds/gang.js';
+import type { Actor, Authority, Outcome, Records, ReplicaRef } from '../model/ports.js';
+import type { Reason } from '../model/reasons.js';
+import { objectKey, statusKey } from '../model/records.js';
+import type { PendingReplica, Placement, PreemptionPlan } from './contract.js';
+import {
+  gangHoldSeconds,
+  type GangMember,
+  type GangMoment,
+  type GangStep,
+  type GangView,
+  nextGangSteps,
+} from './gangs.js';
+import { statusIn } from './held-replicas.js';
+
+/** Gangs on the picture of the cell. */
+export interface GangCore {
+  gangView(tenant: string, name: string, sinceMs: number): GangView | undefined;
+  gangMember(replica: PendingReplica): GangMember | undefined;
+  /** What it returns stays assumed. */
+  readonly planGang: GangMoment['plan'];
+  unassume(replica: ReplicaRef): void;
+}
+
+export interface GangDriverParts {
+  readonly authority: Pick<Authority, 'moveGang' | 'reserve' | 'releaseHold'>;
+  readonly records: Records;
+  readonly env: Env;
+  readonly nowMs: () => number;
+  readonly actor: Actor;
+  readonly policyRevision: string;
+  readonly signal: AbortSignal;
+  /** A part of every operation's id that no other term or shard has. */
+  readonly idPart: string;
+  readonly core: GangCore;
+  readonly onWait: (replica: ReplicaRef, reason: Reason, message: string) => void;
+  readonly onNews: () => void;
+}
+
+interface DrivenGang {
+  readonly tenant: string;
+  readonly name: string;
+  readonly members: Map<string, PendingReplica>;
+  readonly jitter: number;
+  state: GangView['state'] | undefined;
+  sinceMs: number;
+  dueMs: number;
+  isBusy: boolean;
+}
+
+const backoff: Backoff = { firstMs: 100, mostMs: 10_000 };
+/** A gang that waits for room is planned again when the cell changed, but not more often than this. */
+const lookMs = 1_000;
+
+/**
+ * Brings gangs together: asks `nextGangSteps` what each needs and does it, one gang's steps at a time. Until a gang is
+ * Committed its members are here and in no queue; from then on they are replicas like others.
+ */
+export class GangDriver {
+  readonly #gangs = new Map<string, DrivenGang>();
+  readonly #gangOf = new Map<string, DrivenGang>();
+  #operations = 0;
+
+  constructor(private readonly parts: GangDriverParts) {}
+
+  get nextDueMs(): number | undefined {
+    let nextMs: number | undefined;
+    for (const { dueMs, isBusy } of this.#gangs.values())
+      if (!isBusy && dueMs < (nextMs ?? Number.POSITIVE_INFINITY)) nextMs = dueMs;
+    return nextMs;
+  }
+
+  /** Whether its gang has started, so that it is no member to be waited for any more. */
+  hasStarted(tenant: string, gang: string): boolean {
+    return statusIn<Gang>(this.parts.records, statusKey('Gang', tenant, gang))?.state === 'Committed';
+  }
+
+  add(replica: PendingReplica, gang: string): void {
+    const key = `${replica.tenant}/${gang}`;
+    let driven = this.#gangs.get(key);
+    if (driven === undefined) {
+      const jitter = this.parts.env.random.float();
+      driven = {
+        ...{ tenant: replica.tenant, name: gang, members: new Map<string, PendingReplica>(), jitter },
+        ...{ state: undefined, sinceMs: this.parts.nowMs(), dueMs: 0, isBusy: false },
+      };
+      this.#gangs.set(key, driven);
+    }
+    driven.members.set(replica.uid, replica);
+    this.#gangOf.set(replica.uid, driven);
+    driven.dueMs = 0;
+    this.parts.onNews();
+  }
+
+  remove(uid: string): void {
+    const driven = this.#gangOf.get(uid);
+    if (driven === undefined) return;
+    this.#gangOf.delete(uid);
+    driven.members.delete(uid);
+    driven.dueMs = 0;
+    if (driven.members.size === 0) this.#gangs.delete(`${driven.tenant}/${driven.name}`);
+  }
+
+  /** The members of a gang, for who takes them over once it has started. */
+  membersOf(tenant: string, gang: string): readonly PendingReplica[] {
+    return [...(this.#gangs.get(`${tenant}/${gang}`)?.members.values() ?? [])];
+  }
+
+  /** A gang or one of its holds changed. */
+  changed(tenant: string): void {
+    for (const driven of this.#gangs.values()) if (driven.tenant === tenant) driven.dueMs = 0;
+  }
+
+  /** There may be room now. */
+  cured(): void {
+    const soonMs = this.parts.nowMs() + lookMs;
+    for (const driven of this.#gangs.values()) driven.dueMs = Math.min(driven.dueMs, soonMs);
+  }
+
+  /** Takes the next steps of every gang whose time has come. */
+  work(nowMs: number): void {
+    for (const driven of this.#gangs.values()) {
+      if (driven.isBusy || driven.dueMs > nowMs) continue;
+      driven.dueMs = Number.POSITIVE_INFINITY;
+      const { core, records } = this.parts;
+      const gang = this.#viewOf(driven);
+      const stored = records.read(objectKey('Gang', driven.tenant, driven.name)) as Gang | undefined;
+      if (gang === undefined || stored === undefined) continue;
+      const reserving = [...this.#gangs.values()].flatMap((other) => {
+        const seen = other === driven || other.state !== 'Reserving' ? undefined : this.#viewOf(other);
+        return seen === undefined ? [] : [seen];
+      });
+      const members = [...driven.members.values()].flatMap((replica) => core.gangMember(replica) ?? []);
+      const { jitter } = driven;
+      const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan: core.planGang });
+      driven.isBusy = true;
+      if (steps.some((step) => step.kind === 'Move' && step.to === 'Reserving')) driven.state = 'Reserving';
+      void this.#take(driven, stored.metadata.uid, steps).finally(() => {
+        driven.isBusy = false;
+        this.parts.onNews();
+      });
+    }
+  }
+
+  async #take(driven: DrivenGang, uid: string, steps: readonly GangStep[]): Promise<void> {
+    let isMoved = true;
+    for (const step of steps)
+      if (step.kind === 'Move') isMoved = (await this.#move(driven, uid, step.to)) && isMoved;
+    await Promise.all(
+      steps.map(async (step) => {
+        if (step.kind === 'Reserve' && isMoved) await this.#reserve(step.placement);
+        else if (step.kind === 'Reserve') this.parts.core.unassume(step.placement.replica);
+        else if (step.kind === 'ReleaseHold') await this.#releaseHold(driven.tenant, step);
+        else if (step.kind === 'Wait') {
+          for (const replica of driven.members.values())
+            this.parts.onWait(replica, step.reason, step.message);
+          // Without a time it waits for a change; a slow look catches one that was missed.
+          driven.dueMs = Math.min(driven.dueMs, step.untilMs ?? this.parts.nowMs() + 60 * lookMs);
+        }
+      }),
+    );
+    if (steps.some(({ kind }) => kind !== 'Wait'))
+      driven.dueMs = Math.min(driven.dueMs, this.parts.nowMs() + lookMs);
+  }
+
+  async #move({ tenant, name: gang }: DrivenGang, uid: string, to: GangView['state']): Promise<boolean> {
+    const { authority, actor } = this.parts;
+    const operation = this.#operation(`gang/${uid}/${to}`);
+    const outcome = await this.#untilKnown(() =>
+      authority.moveGang({ actor, tenant, gang, uid, to, operation }),
+    );
+    return outcome.kind === 'Committed' || outcome.kind === 'AlreadyCommitted';
+  }
+
+  async #reserve(place: Placement | PreemptionPlan): Promise<void> {
+    const { authority, actor, policyRevision, records } = this.parts;
+    const { tenant, name, uid } = place.replica;
+    const { node, nodeEpoch, devices } = place;
+    const operation = this.#operation(`reserve/${uid}`);
+    const outcome = await this.#untilKnown(() =>
+      authority.reserve({
+        ...{ actor, replica: { tenant, name, uid }, node, nodeEpoch, policyRevision, operation },
+        ...{ snapshotRevision: records.version, intent: 'Gang', deadlineSeconds: gangHoldSeconds },
+        ...(devices !== undefined && { devices }),
+        ...('victims' in place && { victims: place.victims }),
+      }),
+    );
+    if (outcome.kind === 'Rejected') this.parts.core.unassume(place.replica);
+  }
+
+  async #releaseHold(
+    tenant: string,
+    { reservation, uid }: { reservation: string; uid: string },
+  ): Promise<void> {
+    const { authority, actor } = this.parts;
+    const operation = this.#operation(`release-hold/${uid}`);
+    const [as, reason] = ['Released', 'GangIncomplete'] as const;
+    await this.#untilKnown(() =>
+      authority.releaseHold({ actor, tenant, reservation, uid, as, reason, operation }),
+    );
+  }
+
+  #operation(what: string): string {
+    this.#operations += 1;
+    return `${what}/${this.parts.idPart}.g${this.#operations}`;
+  }
+
+  /** Sends the same operation again until its outcome is known, or the term is over. */
+  async #untilKnown(send: () => Promise<Outcome<unknown>>): Promise<Outcome<unknown>> {
+    const { env, signal } = this.parts;
+    for (let attempts = 1; ; attempts++) {
+      const outcome = await send().catch((error: unknown): Outcome<unknown> => ({
+        kind: 'UnknownOutcome',
+        message: String(error),
+      }));
+      if (outcome.kind !== 'UnknownOutcome' || signal.aborted) return outcome;
+      await env.sleep(backoffAfter(backoff, attempts, env.random), signal).catch(() => undefined);
+    }
+  }
+
+  #viewOf(driven: DrivenGang): GangView | undefined {
+    const { core, nowMs } = this.parts;
+    const view = core.gangView(driven.tenant, driven.name, driven.sinceMs);
+    if (view === undefined || driven.state === view.state) return view;
+    driven.state = view.state;
+    driven.sinceMs = nowMs();
+    return { ...view, sinceMs: driven.sinceMs };
+  }
+}
