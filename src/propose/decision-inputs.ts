@@ -95,8 +95,10 @@ export class InputsNotes {
     const { cls } = this;
     const usedDevices: Record<string, number> = {};
     const claimed: Record<string, string> = {};
+    // Also of those that it does not ask for: whether they lie idle is a score.
+    for (const { name, allocatable: all, free } of nodes.devices)
+      if ((all[row] as number) > 0) usedDevices[name] = (all[row] as number) - (free[row] as number);
     for (const { column } of cls.devices) {
-      usedDevices[column.name] = (column.allocatable[row] as number) - (column.free[row] as number);
       const ids = ownValue(devices, column.name) ?? [];
       for (const id of ids.slice(0, ids.length - (column.idsFree[row] as number))) claimed[id] = 'another';
     }
@@ -120,7 +122,7 @@ export class InputsNotes {
         cpuMilli: (nodes.cpuAllocatable[row] as number) - (nodes.cpuFree[row] as number),
         memoryBytes: (nodes.memoryAllocatable[row] as number) - (nodes.memoryFree[row] as number),
         replicas: nodes.replicas[row] as number,
-        ...(cls.devices.length > 0 && { devices: usedDevices }),
+        ...(allocatable.devices !== undefined && { devices: usedDevices }),
       },
       claims: { devices: claimed, ports },
       revisions,

@@ -4,6 +4,7 @@ import { nodeAccountKey, nodeEpochKey, objectKey, statusKey, workloadAccountKey 
 import { TestPicture } from './cell.fixture.js';
 import type { TurnResult } from './contract.js';
 import { propose, type ProposeOptions } from './propose.js';
+import { replayDecision } from './replay-decision.js';
 
 const options: ProposeOptions = { policy: builtinPolicy, seed: 1, ages: () => undefined };
 
@@ -288,6 +289,33 @@ describe('propose', () => {
     expect(result.decision.rejections).toEqual(
       expect.arrayContaining([expect.objectContaining({ reason: 'StaleEpoch', count: 2 })]),
     );
+  });
+
+  it('keeps of devices that nobody asks for what its scores looked at, so that it comes out the same again', () => {
+    for (const seed of [1, 2, 3, 4]) {
+      const picture = new TestPicture();
+      for (const [name, used] of [
+        ['idle', 0],
+        ['busy', 2],
+      ] as const)
+        picture.node(name, {
+          account: {
+            allocatable: { cpuMilli: 8_000, memoryBytes: 16 * 1024 ** 3, devices: { gpu: 2 } },
+            devices: { gpu: ['a', 'b'] },
+            used: { devices: { gpu: used } },
+          },
+        });
+      picture.workload('web', { cpu: '1' });
+      const { decision, placements } = turn(picture, 'web', 1, { seed });
+      const choices = placements.map(({ replica, node }) => ({
+        replica: replica.name,
+        uid: '',
+        operation: '',
+        node,
+      }));
+      expect(choices[0]?.node).toBe('busy');
+      expect(replayDecision({ ...decision, choices }).differences).toEqual([]);
+    }
   });
 
   it('breaks ties by seed and name alone', () => {
