@@ -39,6 +39,7 @@ export interface NodeShare {
   readonly labels?: Readonly<Record<string, string>>;
   readonly region?: string;
   readonly zone?: string;
+  readonly taints?: readonly object[];
 }
 
 /** A picture of a cell, put together record by record as a scheduler would see it. */
@@ -60,12 +61,19 @@ export class DecideCell {
     this.cell.apply(tenantAccountKey(name), account);
   }
 
-  node(name: string, { cpuMilli, memoryBytes, gpus = 0, labels, region, zone }: NodeShare): NodeAccount {
+  node(
+    name: string,
+    { cpuMilli, memoryBytes, gpus = 0, labels, region, zone, taints }: NodeShare,
+  ): NodeAccount {
     this.put(
       'Node',
       undefined,
       name,
-      { ...(region !== undefined && { region }), ...(zone !== undefined && { zone }) },
+      {
+        ...(region !== undefined && { region }),
+        ...(zone !== undefined && { zone }),
+        ...(taints !== undefined && { taints }),
+      },
       labels,
     );
     this.cell.apply(statusKey('Node', undefined, name), { status: { agent: {} } });

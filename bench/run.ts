@@ -6,6 +6,7 @@ import { etcdBench } from './etcd.js';
 import { lmdbBench } from './lmdb.js';
 import { type Bench, type Figure, isMissed, shownFigure } from './measure.js';
 import { openBench } from './open.js';
+import { preemptBench } from './preempt.js';
 import { profiled } from './profile.js';
 import { scheduleBench } from './schedule.js';
 import { simulateBench } from './simulate.js';
@@ -20,6 +21,7 @@ const benches: readonly Bench[] = [
   bindBench,
   decideBench,
   scheduleBench,
+  preemptBench,
   simulateBench,
 ];
 

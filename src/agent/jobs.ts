@@ -46,6 +46,9 @@ export class Jobs {
   // Those that may need a step. Looked at as long as reports may be sent.
   readonly #due = new Set<string>();
 
+  // Those that were not permitted to start when they were looked at.
+  readonly #held = new Set<string>();
+
   constructor(private readonly parts: JobsParts) {}
 
   /** What is bound here, whole or as it changed. */
@@ -99,6 +102,14 @@ export class Jobs {
   cut(): void {
     this.#sent.clear();
     for (const { said } of this.#jobs.values()) if (said !== undefined) said.id = undefined;
+  }
+
+  /** A renewal permits fenced work again. */
+  permitted(): void {
+    if (this.#held.size === 0) return;
+    for (const uid of this.#held) this.#due.add(uid);
+    this.#held.clear();
+    this.#work();
   }
 
   stopFenced(): void {
@@ -166,12 +177,10 @@ export class Jobs {
   #look(uid: string, job: Job): void {
     // At most one act and one word: what follows from an act is told by the driver.
     for (let looks = 0; looks < 2; looks++) {
-      const { act, say } = nextStep(
-        job.running,
-        job.binding,
-        stageOf(job),
-        this.parts.mayStart(job.binding) && job.binding.template !== undefined,
-      );
+      const mayStart = this.parts.mayStart(job.binding);
+      if (!mayStart) this.#held.add(uid);
+      const isWhole = job.binding.template !== undefined;
+      const { act, say } = nextStep(job.running, job.binding, stageOf(job), mayStart && isWhole);
       if (act === 'stop') return this.#stop(uid, job);
       if (act === 'start') {
         job.running = { at: 'Starting' };

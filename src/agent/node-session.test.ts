@@ -125,5 +125,10 @@ describe('a node session', () => {
     streams.tell(binding('later', { isFenced: true }));
     await run(3_000);
     expect([...driver.list()]).toEqual(['any']);
+    streams.isAnswering = true;
+    await run(12_000);
+    streams.tellWhole(binding('any', { stage: 'Ready', version: 20 }), binding('later', { isFenced: true }));
+    await run(3_000);
+    expect([...driver.list()]).toEqual(['any', 'later']);
   });
 });

@@ -24,6 +24,7 @@ const backoff = { firstMs: 500, mostMs: 10_000 };
 const renewMsUsual = 5_000;
 // So many periods without an acknowledgement, and the stream is taken for cut.
 const silentPeriodsMax = 3;
+const sentMax = 4;
 // Whoever stops work waits for its grace no longer than this, also if it is told to.
 const graceSecondsUsual = 8;
 
@@ -40,7 +41,8 @@ export class NodeSession {
   #ids = 0;
   #failures = 0;
   #renewMs = renewMsUsual;
-  #sent: { readonly id: number; readonly at: BootInstant } | undefined;
+  // The last renewals, and when each was sent: an acknowledgement may come after the next one has gone out.
+  readonly #sent = new Map<number, BootInstant>();
   #heardAt: MonotonicInstant;
   #permit: { readonly until: BootInstant; readonly fence: FenceRecord } | undefined;
   #timer: Timer | undefined;
@@ -144,7 +146,8 @@ export class NodeSession {
 
   #nextRenewal(): number {
     const id = (this.#ids += 1);
-    this.#sent = { id, at: this.parts.env.clock.boot() };
+    this.#sent.set(id, this.parts.env.clock.boot());
+    for (const old of this.#sent.keys()) if (this.#sent.size > sentMax) this.#sent.delete(old);
     return id;
   }
 
@@ -166,9 +169,11 @@ export class NodeSession {
     this.#heardAt = env.clock.monotonic();
     this.#failures = 0;
     const isFirst = this.#permit === undefined;
-    if (id === this.#sent?.id) {
-      this.#permit = { until: plusMs(this.#sent.at, fence.permitSeconds * 1_000), fence };
+    const sentAt = this.#sent.get(id);
+    if (sentAt !== undefined) {
+      this.#permit = { until: plusMs(sentAt, fence.permitSeconds * 1_000), fence };
       driver.permit(plusMs(this.#permit.until, -fence.killMarginSeconds * 1_000));
+      this.#jobs.permitted();
     }
     if (renewSeconds * 1_000 === this.#renewMs && !isFirst) return;
     this.#renewMs = renewSeconds * 1_000;

@@ -13,6 +13,7 @@ import { print, say } from './terminal.js';
 
 interface ReplayOptions extends ClientOptions {
   readonly filename?: string;
+  readonly plugin: readonly string[];
   readonly output?: 'json' | 'yaml';
 }
 
@@ -20,6 +21,12 @@ export const replayCommand = (): Command =>
   clientCommand('replay', 'run a scheduling decision again from its own inputs and compare the choice')
     .argument('[decision]', 'the name of a decision that a server keeps')
     .option('-f, --filename <file>', 'read it from a file instead, as JSON or YAML; - is standard input')
+    .option(
+      '--plugin <file>',
+      'a module of custom rules that it was made with; may be repeated',
+      (file: string, files: readonly string[]) => [...files, file],
+      [],
+    )
     .addOption(outputOption(['json', 'yaml']))
     .action(async (name: string | undefined, options: ReplayOptions) => {
       if (options.filename === undefined)
@@ -46,10 +53,10 @@ function fromFile(file: string): unknown {
   return manifests[0]?.body;
 }
 
-async function compare(decision: unknown, { output }: ReplayOptions): Promise<ExitCode> {
+async function compare(decision: unknown, { output, plugin }: ReplayOptions): Promise<ExitCode> {
   // Only this command runs the scheduler, and it takes a moment to load.
   const { replay } = await import('../main/replay.js');
-  const replayed = replay(decision);
+  const replayed = await replay(decision, plugin);
   const { name, choices, differences } = replayed;
   if (output !== undefined) print(await formatValue(replayed, output));
   else if (differences.length > 0)

@@ -34,6 +34,7 @@ export interface ControlPlane {
   readonly audit: () => Promise<AuditReport>;
   readonly freshness: Freshness;
   readonly tenantKind: (typeof kinds)[number];
+  readonly validator: Validator;
   close(): Promise<void>;
 }
 
@@ -99,6 +100,7 @@ export async function openControlPlane(
     audit: () => auditStore({ store, codec, env, base }),
     freshness,
     tenantKind,
+    validator,
     close: async () => {
       stop.abort();
       await Promise.all([collecting, retaining, compacting]);

@@ -13,6 +13,7 @@ import { fenceContract } from '../model/fence-contract.js';
 import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
 import { nodeProtocol } from '../model/node-wire.js';
+import { Validator } from '../model/validate.js';
 import { CachedObjects } from '../objects/cached-objects.js';
 import { parseIdentity } from '../serve/identity/identity.js';
 import { NodeWire } from '../serve/node-wire.js';
@@ -35,7 +36,12 @@ async function openCell() {
   const stop = new AbortController();
   hub.start(stop.signal);
   const defects: unknown[] = [];
-  const wire = new NodeWire({ streams: hub, env, onDefect: (error) => defects.push(error) });
+  const wire = new NodeWire({
+    streams: hub,
+    validator: new Validator(),
+    env,
+    onDefect: (error) => defects.push(error),
+  });
   const sockets: Duplex[] = [];
   const server = createServer({ cert: pem.cert, key: pem.key });
   server.on('upgrade', (_, socket: Duplex) => {

@@ -1,8 +1,5 @@
-import { pathToFileURL } from 'node:url';
-import { resolve } from 'node:path';
 import type { Env } from '../env/env.js';
 import type { Decisions } from '../model/decisions.js';
-import { BerthError } from '../model/errors.js';
 import { builtinPolicy, policyRevision } from '../model/policy.js';
 import type { Authority } from '../model/ports.js';
 import { CachedObjects } from '../objects/cached-objects.js';
@@ -10,12 +7,12 @@ import { CachedRecords } from '../objects/cached-records.js';
 import { CellCore } from '../propose/cell-core.js';
 import type { NodeAgeMs } from '../propose/contract.js';
 import type { Batching } from '../propose/outbox.js';
-import { type Plugin, readPlugin } from '../propose/plugin.js';
 import { Scheduler } from '../propose/scheduler.js';
 import { shardLease } from '../propose/shard.js';
 import { Leadership } from '../reconcile/runtime/leadership.js';
 import type { SchedulerMetrics } from '../serve/scheduler-metrics.js';
 import type { ControlPlane } from './control-plane.js';
+import { loadPlugin } from './load-plugin.js';
 import { ProblemLog } from './problem-log.js';
 
 /** How a server schedules. */
@@ -86,15 +83,4 @@ export async function runSchedulers(parts: RunSchedulersParts): Promise<{ close(
       await running;
     },
   };
-}
-
-async function loadPlugin(file: string): Promise<Plugin> {
-  let module: unknown;
-  try {
-    module = await import(pathToFileURL(resolve(file)).href);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new BerthError('InvalidPlugin', `plugin ${file}: cannot be loaded: ${message}`, { cause: error });
-  }
-  return readPlugin(file, module);
 }

@@ -14,6 +14,7 @@ import { CachedObjects } from '../objects/cached-objects.js';
 import { CachedRecords } from '../objects/cached-records.js';
 import { CellRecords } from '../objects/cell-records.js';
 import type { ObjectCache } from '../objects/object-cache.js';
+import type { NodeAgeMs } from '../propose/contract.js';
 import { Explainer } from '../propose/explain/explainer.js';
 import { PlacementExplainer } from '../propose/explain/placement-explainer.js';
 import { Api } from '../serve/api.js';
@@ -29,6 +30,7 @@ import type { EtcdTls } from '../store/etcd-endpoints.js';
 import { openControlPlane } from './control-plane.js';
 import { writeKubeconfig } from './kubeconfig.js';
 import { httpsUrl, isEveryAddress, type ListenAddress } from './listen-address.js';
+import { loadPlugin } from './load-plugin.js';
 import { nowAndThen } from './now-and-then.js';
 import { openStore } from './open-store.js';
 import { openDecisionLog, shareDecisions } from './open-decisions.js';
@@ -140,11 +142,12 @@ async function open(
   opened.push(() => kept.close());
   const { log } = kept;
   metrics.watchDecisions(() => log.counters);
-  // Other servers are asked once this one can be reached itself.
+  // Other servers are asked once this one can be reached itself, and ages are known once something observes nodes.
   let decisions: Decisions = log;
+  let ages: NodeAgeMs = () => undefined;
+  const plugins = await Promise.all((options.scheduling?.plugins ?? []).map(loadPlugin));
   const openapi = openApiDocuments(kinds, version);
-  // Known once the controllers listen to nodes.
-  let ageMs: ((node: string) => number | undefined) | undefined;
+  const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
   const api = new Api({
     ...controlPlane,
     ...{ env, kinds, version, openapi, tokens, metrics },
@@ -155,12 +158,11 @@ async function open(
     },
     decisions: { all: () => decisions, here: log },
     explain: new Explainer({
-      objects: new CachedObjects({ ...controlPlane, manager: 'berth-why' }),
+      objects,
       decisions: () => decisions,
       placement: new PlacementExplainer({
-        records: new CachedRecords(cache),
-        env,
-        ages: (node) => ageMs?.(node),
+        ...{ records: new CachedRecords(cache), env, plugins },
+        ages: (node) => ages(node),
       }),
     }),
   });
@@ -174,7 +176,6 @@ async function open(
       (await peers.at(to)).ask(`/apis/authority.berth.dev/v1/operations/${operation}`, input),
     onOperation: (route, outcome) => metrics.control.operation(route, outcome),
   });
-  const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
   const hub = new NodeHub({
     ...{ objects, authority: forwarding, env },
     fence: () => fenceContract,
@@ -183,7 +184,7 @@ async function open(
   const nodeStop = new AbortController();
   hub.start(nodeStop.signal);
   opened.push(() => Promise.resolve(nodeStop.abort()));
-  const nodes = new NodeWire({ streams: hub, env, onDefect });
+  const nodes = new NodeWire({ streams: hub, validator: controlPlane.validator, env, onDefect });
   metrics.watchNodes(() => ({ ...hub.counters, connections: nodes.connections }));
   const parts = { api, env, certificates, tokens, audit, metrics, nodes, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);
@@ -222,7 +223,7 @@ async function open(
     isAlone: !isShared,
   });
   opened.push(() => controllers.close());
-  ({ ageMs } = controllers);
+  ages = (node) => controllers.ageMs(node);
   if (options.scheduling !== undefined) {
     const schedulers = await runSchedulers({
       ...options.scheduling,
@@ -230,7 +231,7 @@ async function open(
       authority: forwarding,
       isAlone: !isShared,
       leaseSeconds: isShared ? leaseSecondsShared : leaseSecondsAlone,
-      ages: controllers.ageMs,
+      ages,
     });
     opened.push(() => schedulers.close());
   }

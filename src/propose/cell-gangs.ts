@@ -2,7 +2,8 @@ import type { CellState } from './cell-state.js';
 import type { PendingReplica, Placement } from './contract.js';
 import { gangPlaces } from './gang-places.js';
 import type { GangMember, GangMoment, GangView } from './gangs.js';
-import { type PreemptionCell, PreemptionPlanner } from './preemption.js';
+import type { PreemptionCell } from './preemption-cell.js';
+import { PreemptionPlanner } from './preemption.js';
 import { propose, type ProposeOptions } from './propose.js';
 
 /** Gangs and their members as a picture of the cell shows them, and places for them on it. */
@@ -76,6 +77,7 @@ export const gangPlanner =
   };
 
 /** As if it were in no gang: whether all find a place is judged here. */
-function alone({ gang: _, ...replica }: PendingReplica): PendingReplica {
-  return replica;
+function alone(replica: PendingReplica): PendingReplica {
+  const { gang: _, ...rest } = replica;
+  return rest;
 }

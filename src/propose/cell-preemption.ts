@@ -1,12 +1,12 @@
-import { addAmounts, type Amount, amountOf, ownValue, subtractAmounts } from '../model/amount.js';
+import { addAmounts, type Amount, amountOf, subtractAmounts } from '../model/amount.js';
 import { amountsAsked } from '../model/asked.js';
 import type { TenantSpec } from '../model/kinds/tenant.js';
-import type { NodeAccount, TenantAccount } from '../model/records.js';
+import type { TenantAccount } from '../model/records.js';
 import type { CellState } from './cell-state.js';
 import type { ClassKey, PreemptionPlan } from './contract.js';
 import { Occupancy } from './occupancy.js';
-import type { Occupant, OccupiedNode } from './occupants.js';
-import type { PreemptingClass, PreemptionCell, SpokenFor } from './preemption.js';
+import { type Occupant, type OccupiedNode, withOccupants } from './occupants.js';
+import type { PreemptingClass, PreemptionCell, SpokenFor } from './preemption-cell.js';
 import { type RoomlessRules, roomlessRules } from './roomless-rules.js';
 import type { VerdictOptions } from './verdicts.js';
 
@@ -21,6 +21,7 @@ import type { VerdictOptions } from './verdicts.js';
 export class CellPreemption implements PreemptionCell {
   readonly #occupancy: Occupancy;
   readonly #rules = new Map<ClassKey, RoomlessRules>();
+  readonly #left = new Map<string, number>();
   readonly #inFlight = new Map<
     string,
     { readonly plan: PreemptionPlan; readonly victims: readonly SpokenFor[] }
@@ -30,7 +31,7 @@ export class CellPreemption implements PreemptionCell {
     private readonly cell: CellState,
     private readonly options: { readonly seed: number } & VerdictOptions,
   ) {
-    this.#occupancy = new Occupancy(cell);
+    this.#occupancy = new Occupancy(cell, options.seed);
   }
 
   classOf(classKey: ClassKey): PreemptingClass | undefined {
@@ -55,25 +56,15 @@ export class CellPreemption implements PreemptionCell {
     const { nodes } = this.cell;
     this.#occupancy.refresh();
     this.#rules.clear();
+    this.#left.clear();
     const spokenFor = this.#spokenFor();
     const rules = this.#rulesOf(classKey);
     if (rules === undefined) return;
     for (let row = 0; row < nodes.rows; row += 1) {
       if (!nodes.takesWork(row) || !rules.takes(row)) continue;
-      const name = nodes.names[row];
-      const account = nodes.accounts[row];
-      const nodeEpoch = nodes.epochs[row];
-      if (name === undefined || account === undefined || nodeEpoch === undefined) continue;
-      const node: OccupiedNode = {
-        name,
-        nodeEpoch,
-        allocatable: account.allocatable,
-        used: this.#used(row, account),
-        portOwners: account.claims.ports,
-        running: this.#occupancy.running(name),
-        leaving: this.#occupancy.leaving(name),
-      };
-      const victims = spokenFor.get(name);
+      const node = this.#occupancy.at(row);
+      if (node === undefined) continue;
+      const victims = spokenFor.get(node.name);
       yield victims === undefined ? node : withPlans(node, victims);
     }
   }
@@ -84,6 +75,12 @@ export class CellPreemption implements PreemptionCell {
   }
 
   disruptionsLeft(workload: string): number {
+    let left = this.#left.get(workload);
+    if (left === undefined) this.#left.set(workload, (left = this.#countLeft(workload)));
+    return left;
+  }
+
+  #countLeft(workload: string): number {
     const [tenant = '', name = ''] = workload.split('/');
     const { stored, account } = this.cell.workload(tenant, name);
     let left = (stored?.spec.disruption?.maxUnavailable ?? 1) - account.disrupted;
@@ -105,13 +102,8 @@ export class CellPreemption implements PreemptionCell {
     this.cell.assume(plan);
     // What is around is counted again when somebody asks.
     this.#rules.clear();
+    this.#left.clear();
     this.#inFlight.set(`${plan.replica.tenant}/${plan.replica.name}`, { plan, victims });
-  }
-
-  tieOf(node: string): number {
-    const { nodes } = this.cell;
-    const hash = nodes.nameHashes[nodes.rowOf(node) ?? 0] ?? 0;
-    return Math.imul(hash ^ this.options.seed, 0x9e3779b1) >>> 0;
   }
 
   #rulesOf(classKey: ClassKey): RoomlessRules | undefined {
@@ -132,25 +124,6 @@ export class CellPreemption implements PreemptionCell {
     }
     return byNode;
   }
-
-  /** What is used with what is assumed; the account's own where nothing is, which is nearly everywhere. */
-  #used(row: number, { allocatable, used }: NodeAccount): Amount {
-    const { nodes } = this.cell;
-    const cpuMilli = (nodes.cpuAllocatable[row] ?? 0) - (nodes.cpuFree[row] ?? 0);
-    const memoryBytes = (nodes.memoryAllocatable[row] ?? 0) - (nodes.memoryFree[row] ?? 0);
-    if (
-      allocatable.devices === undefined &&
-      cpuMilli === (used.cpuMilli ?? 0) &&
-      memoryBytes === (used.memoryBytes ?? 0)
-    )
-      return used;
-    const devices: Record<string, number> = {};
-    for (const name of Object.keys(allocatable.devices ?? {})) {
-      const column = nodes.deviceColumn(name);
-      devices[name] = (ownValue(allocatable.devices, name) ?? 0) - (column.free[row] ?? 0);
-    }
-    return { cpuMilli, memoryBytes, devices };
-  }
 }
 
 /** What plans in flight have made of a node: as the authority will leave it. */
@@ -161,8 +134,7 @@ function withPlans(node: OccupiedNode, victims: readonly SpokenFor[]): OccupiedN
     const awaited = awaitedOf.get(occupant.replica.uid);
     return awaited === undefined ? occupant : { ...occupant, awaited };
   };
-  return {
-    ...node,
+  return withOccupants(node, {
     // The replica is assumed whole; what its victims still use is in the account already.
     used: subtractAmounts(
       node.used,
@@ -170,5 +142,5 @@ function withPlans(node: OccupiedNode, victims: readonly SpokenFor[]): OccupiedN
     ),
     running: node.running.filter(isFree),
     leaving: [...node.leaving, ...node.running.filter((occupant) => !isFree(occupant))].map(asAwaited),
-  };
+  });
 }

@@ -93,8 +93,6 @@ export class CellState {
   readonly #gangs = new Map<string, GangState>();
   readonly #reservations = new Map<string, ReservationState>();
   readonly #chargesOn = new Map<string, Set<ReplicaState>>();
-  readonly #chargesVersions = new Map<string, number>();
-  #chargesClock = 0;
   readonly #holdsOn = new Map<string, Set<ReservationState>>();
   readonly #assumptions = new Assumptions(this);
 
@@ -162,11 +160,6 @@ export class CellState {
   /** The replicas that a node is charged with. */
   chargesOn(node: string): ReadonlySet<ReplicaState> {
     return this.#chargesOn.get(node) ?? noSet;
-  }
-
-  /** Another one after every change of a replica that the node is charged with; undefined while it has none. */
-  chargesVersion(node: string): number | undefined {
-    return this.#chargesVersions.get(node);
   }
 
   /** The holds that stand on a node. */
@@ -292,16 +285,11 @@ export class CellState {
       move(this.#chargesOn, state, isCharged(status) ? status?.charge?.node : undefined, 1);
     }
     const node = status?.charge?.node ?? before?.charge?.node;
-    if (node !== undefined) this.#chargesChanged(node);
+    if (node !== undefined) this.nodes.occupantsChanged(node);
     if ((before?.stage === 'Failed') !== (status?.stage === 'Failed'))
       this.#countFailure(state, before?.stage === 'Failed' ? before : status, before?.stage === 'Failed');
     if (status === undefined || !waits(status.stage)) this.#assumptions.drop(state.uid);
     if (status === undefined && state.stored === undefined) this.#replicas.delete(key);
-  }
-
-  #chargesChanged(node: string): void {
-    if (this.#chargesOn.has(node)) this.#chargesVersions.set(node, (this.#chargesClock += 1));
-    else this.#chargesVersions.delete(node);
   }
 
   #countFailure(

@@ -84,6 +84,8 @@ export class NodeTable {
   generations = new Uint32Array(rowsFirst);
   shapeIds = new Int32Array(rowsFirst);
   changedAt = new Float64Array(rowsFirst);
+  /** At which change of the table a replica that the node is charged with was last changed. */
+  occupantsChangedAt = new Float64Array(rowsFirst);
   cpuAllocatable = new Float64Array(rowsFirst);
   cpuFree = new Float64Array(rowsFirst);
   memoryAllocatable = new Float64Array(rowsFirst);
@@ -196,6 +198,13 @@ export class NodeTable {
     this.#changed(row);
   }
 
+  occupantsChanged(name: string): void {
+    const row = this.#rowOf.get(name);
+    if (row === undefined) return;
+    this.clock += 1;
+    this.occupantsChangedAt[row] = this.clock;
+  }
+
   /** Charges a row with one replica more (or less) than its account says. */
   addAssumed(row: number, cpuMilli: number, memoryBytes: number, more: 1 | -1): void {
     (this.#cpuAssumed[row] as number) += more * cpuMilli;
@@ -294,6 +303,7 @@ export class NodeTable {
     this.generations = grown(this.generations, new Uint32Array(size));
     this.shapeIds = grown(this.shapeIds, new Int32Array(size));
     this.changedAt = grown(this.changedAt, new Float64Array(size));
+    this.occupantsChangedAt = grown(this.occupantsChangedAt, new Float64Array(size));
     this.cpuAllocatable = grown(this.cpuAllocatable, new Float64Array(size));
     this.cpuFree = grown(this.cpuFree, new Float64Array(size));
     this.memoryAllocatable = grown(this.memoryAllocatable, new Float64Array(size));

@@ -1,16 +1,22 @@
-import { type Amount, amountOf } from '../model/amount.js';
+import { type Amount, amountOf, ownValue } from '../model/amount.js';
 import { rankWeight } from '../model/rank.js';
+import type { NodeAccount } from '../model/records.js';
 import type { Stage } from '../model/stages.js';
 import type { CellState, ReplicaState } from './cell-state.js';
-import type { Occupant } from './occupants.js';
+import type { NodeTable } from './node-table.js';
+import { type Occupant, type OccupiedNode, rankSteps } from './occupants.js';
 
 const running: ReadonlySet<Stage> = new Set<Stage>(['Bound', 'Starting', 'Ready', 'Serving']);
 const nobody: readonly never[] = [];
+// Names of workloads that are gone are forgotten with all others; those that are met again cost a string each.
+const workloadsMax = 100_000;
 
-interface Occupants {
-  readonly version: number | undefined;
-  /** The lowest rank first. */
-  readonly running: readonly Occupant[];
+/** A node with the replicas on it, and at which changes of the table it was looked at. */
+interface Known {
+  readonly name: string;
+  readonly changedAt: number;
+  readonly occupantsChangedAt: number;
+  readonly node: OccupiedNode;
   readonly leaving: readonly Leaving[];
 }
 
@@ -21,46 +27,52 @@ interface Leaving {
 }
 
 /**
- * Who is on which node, in the order of ranks: put in order when somebody asks, and again only after a replica there
- * has changed. What is asked of all nodes is then a pass over arrays.
+ * Nodes with who is on them, in the order of ranks: put in order when somebody asks, and again only after the node or a
+ * replica there has changed. What is asked of all nodes is then a pass over what is there already.
  */
 export class Occupancy {
-  readonly #byNode = new Map<string, Occupants>();
+  readonly #byRow: (Known | undefined)[] = [];
+  readonly #workloads = new Map<string, string>();
   #priorities = '';
 
-  constructor(private readonly cell: CellState) {}
+  constructor(
+    private readonly cell: CellState,
+    private readonly seed: number,
+  ) {}
 
   /** To be called before a pass over many nodes: ranks are others when the priority of a class is. */
   refresh(): void {
     const priorities = [...this.cell.priorityClasses].map(([name, { value }]) => `${name}=${value}`).join();
-    if (priorities !== this.#priorities) this.#byNode.clear();
+    if (priorities !== this.#priorities) this.#byRow.length = 0;
     this.#priorities = priorities;
+    if (this.#workloads.size > workloadsMax) this.#workloads.clear();
   }
 
-  running(node: string): readonly Occupant[] {
-    return this.#on(node).running;
+  /** The node of a row, with what is assumed there counted as used; undefined if it is not registered. */
+  at(row: number): OccupiedNode | undefined {
+    const { nodes } = this.cell;
+    let known = this.#byRow[row];
+    if (
+      known === undefined ||
+      known.changedAt !== nodes.changedAt[row] ||
+      known.occupantsChangedAt !== nodes.occupantsChangedAt[row] ||
+      known.name !== nodes.names[row]
+    )
+      this.#byRow[row] = known = this.#look(row);
+    if (known === undefined || known.leaving.length === 0) return known?.node;
+    // Which holds stand is not the node's to say.
+    return { ...known.node, leaving: known.leaving.map((one) => this.#withAwaited(one)) };
   }
 
-  /** Those that leave, each with what a hold that stands gets of it. */
-  leaving(node: string): readonly Occupant[] {
-    const { leaving } = this.#on(node);
-    return leaving.length === 0 ? nobody : leaving.map((one) => this.#withAwaited(one));
-  }
-
-  #on(node: string): Occupants {
-    const version = this.cell.chargesVersion(node);
-    const known = this.#byNode.get(node);
-    if (known !== undefined && known.version === version) return known;
-    const made = this.#ordered(node, version);
-    if (version === undefined) this.#byNode.delete(node);
-    else this.#byNode.set(node, made);
-    return made;
-  }
-
-  #ordered(node: string, version: number | undefined): Occupants {
+  #look(row: number): Known | undefined {
+    const { nodes } = this.cell;
+    const name = nodes.names[row];
+    const account = nodes.accounts[row];
+    const nodeEpoch = nodes.epochs[row];
+    if (name === undefined || account === undefined || nodeEpoch === undefined) return undefined;
     const stay: Occupant[] = [];
     const leaving: Leaving[] = [];
-    for (const replica of this.cell.chargesOn(node)) {
+    for (const replica of this.cell.chargesOn(name)) {
       const stage = replica.status?.stage;
       const occupant = this.#occupant(replica);
       if (stage === undefined || occupant === undefined) continue;
@@ -68,7 +80,24 @@ export class Occupancy {
       // Of one that is Unknown nobody knows whether it runs, nor when it will have ended.
       else if (stage === 'Releasing') leaving.push({ occupant, awaitedBy: replica.status?.awaitedBy });
     }
-    return { version, running: stay.toSorted((a, b) => a.rank - b.rank), leaving };
+    const inOrder = stay.toSorted((a, b) => a.rank - b.rank);
+    return {
+      name,
+      changedAt: nodes.changedAt[row] ?? 0,
+      occupantsChangedAt: nodes.occupantsChangedAt[row] ?? 0,
+      leaving,
+      node: {
+        name,
+        nodeEpoch,
+        tie: Math.imul((nodes.nameHashes[row] ?? 0) ^ this.seed, 0x9e3779b1) >>> 0,
+        allocatable: account.allocatable,
+        used: usedWithAssumed(nodes, row, account),
+        portOwners: account.claims.ports,
+        running: inOrder,
+        steps: rankSteps(inOrder),
+        leaving: nobody,
+      },
+    };
   }
 
   #occupant({ tenant, name, stored, status }: ReplicaState): Occupant | undefined {
@@ -78,13 +107,21 @@ export class Occupancy {
     const priority = this.cell.priorityClasses.get(className ?? 'default')?.value ?? 0;
     return {
       replica: { tenant, name, uid: stored.metadata.uid },
-      workload: `${tenant}/${stored.spec.workload}`,
+      workload: this.#workload(tenant, stored.spec.workload),
       rank: rankWeight(charge.rank, priority),
       isBorrowed: charge.rank === 'Borrowed',
       amount: amountOf(charge.amounts),
       ports: charge.ports === undefined ? nobody : Object.values(charge.ports),
       born: Number(status?.binding?.fence ?? 0),
     };
+  }
+
+  /** One string for all replicas of a workload: there are many, and they are compared often. */
+  #workload(tenant: string, name: string): string {
+    const key = `${tenant}/${name}`;
+    const known = this.#workloads.get(key);
+    if (known === undefined) this.#workloads.set(key, key);
+    return known ?? key;
   }
 
   #withAwaited({ occupant, awaitedBy }: Leaving): Occupant {
@@ -99,4 +136,17 @@ export class Occupancy {
         : undefined;
     return awaited === undefined ? occupant : { ...occupant, awaited };
   }
+}
+
+function usedWithAssumed(nodes: NodeTable, row: number, { allocatable }: NodeAccount): Amount {
+  const devices: Record<string, number> = {};
+  for (const name of Object.keys(allocatable.devices ?? {})) {
+    const { free } = nodes.deviceColumn(name);
+    devices[name] = (ownValue(allocatable.devices, name) ?? 0) - (free[row] ?? 0);
+  }
+  return {
+    cpuMilli: (nodes.cpuAllocatable[row] ?? 0) - (nodes.cpuFree[row] ?? 0),
+    memoryBytes: (nodes.memoryAllocatable[row] ?? 0) - (nodes.memoryFree[row] ?? 0),
+    ...(allocatable.devices !== undefined && { devices }),
+  };
 }

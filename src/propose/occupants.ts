@@ -26,15 +26,44 @@ export interface Occupant {
 export interface OccupiedNode {
   readonly name: string;
   readonly nodeEpoch: Epoch;
+  /** Where all else is equal the smallest wins. A number below 2 ** 32, the same as long as the seed is. */
+  readonly tie: number;
   readonly allocatable: Amount;
   readonly used: Amount;
   /** The uid that has each port that is claimed. */
   readonly portOwners: Readonly<Record<string, string>>;
   /** Those that may be asked to leave, the lowest rank first. Neither those of which nobody knows whether they run. */
   readonly running: readonly Occupant[];
+  readonly steps: readonly RankStep[];
   /** Those that were asked to leave already and have not ended. */
   readonly leaving: readonly Occupant[];
 }
+
+/** What all that run up to a rank have together. */
+export interface RankStep {
+  readonly rank: number;
+  readonly cpuMilli: number;
+  readonly memoryBytes: number;
+}
+
+/** For each rank among those that run, the lowest first: a few numbers that tell most nodes apart from useful ones. */
+export function rankSteps(running: readonly Occupant[]): readonly RankStep[] {
+  const steps: RankStep[] = [];
+  let cpuMilli = 0;
+  let memoryBytes = 0;
+  for (const [index, { rank, amount }] of running.entries()) {
+    cpuMilli += amount.cpuMilli ?? 0;
+    memoryBytes += amount.memoryBytes ?? 0;
+    if (running[index + 1]?.rank !== rank) steps.push({ rank, cpuMilli, memoryBytes });
+  }
+  return steps;
+}
+
+/** The same node with others on it. */
+export const withOccupants = (
+  node: OccupiedNode,
+  others: Pick<OccupiedNode, 'used' | 'running' | 'leaving'>,
+): OccupiedNode => ({ ...node, ...others, steps: rankSteps(others.running) });
 
 /** One that looks for a place where others are. */
 export interface Preemptor {

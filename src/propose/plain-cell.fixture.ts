@@ -4,8 +4,8 @@ import type { Amounts } from '../model/parts/amounts.js';
 import { rankWeight } from '../model/rank.js';
 import type { TenantAccount } from '../model/records.js';
 import type { PendingReplica } from './contract.js';
-import type { Occupant, OccupiedNode } from './occupants.js';
-import type { PreemptingClass, PreemptionCell } from './preemption.js';
+import { type Occupant, type OccupiedNode, rankSteps, withOccupants } from './occupants.js';
+import type { PreemptingClass, PreemptionCell } from './preemption-cell.js';
 
 /** Cells as plain data, for tests of planners. */
 
@@ -59,15 +59,18 @@ export function occupiedNode(
   { offers = { cpu: '8', memory: '16Gi' }, running = [], leaving = [], held = {} }: NodeOptions = {},
 ): OccupiedNode {
   const all = [...running, ...leaving];
+  const inOrder = running.toSorted((a, b) => a.rank - b.rank);
   return {
     name,
     nodeEpoch: { cell: 1, number: 1 },
+    tie: Number(name.replaceAll(/\D/g, '')),
     allocatable: amountOf(offers),
     used: all.reduce((sum: Amount, { amount }) => addAmounts(sum, amount), held),
     portOwners: Object.fromEntries(
       all.flatMap(({ ports, replica }) => ports.map((port) => [port, replica.uid])),
     ),
-    running: running.toSorted((a, b) => a.rank - b.rank),
+    running: inOrder,
+    steps: rankSteps(inOrder),
     leaving,
   };
 }
@@ -132,12 +135,14 @@ export function plainCell(options: PlainCellOptions): PreemptionCell {
       const gone = new Map(victims.map(({ occupant: one, awaited }) => [one, { ...one, awaited }]));
       const awaitedInAll = victims.reduce((sum: Amount, { awaited }) => addAmounts(sum, awaited), {});
       if (there !== undefined)
-        current.set(node, {
-          ...there,
-          used: addAmounts(there.used, subtractAmounts(amount, awaitedInAll)),
-          running: there.running.filter((one) => !gone.has(one)),
-          leaving: [...there.leaving.filter((one) => !gone.has(one)), ...gone.values()],
-        });
+        current.set(
+          node,
+          withOccupants(there, {
+            used: addAmounts(there.used, subtractAmounts(amount, awaitedInAll)),
+            running: there.running.filter((one) => !gone.has(one)),
+            leaving: [...there.leaving.filter((one) => !gone.has(one)), ...gone.values()],
+          }),
+        );
       const isBorrowed = rankOf(account, tenantSpec(tenant), amount) === 'Borrowed';
       charged.set(tenant, {
         ...account,
@@ -145,7 +150,6 @@ export function plainCell(options: PlainCellOptions): PreemptionCell {
         borrowed: isBorrowed ? addAmounts(account.borrowed, amount) : account.borrowed,
       });
     },
-    tieOf: (node) => Number(node.replaceAll(/\D/g, '')),
   };
 }
 

@@ -31,18 +31,18 @@ export function roomlessRules(
   if (cls === undefined) return undefined;
   const { nodes } = cell;
   const view: View = { cls, nodes, around: surroundingsOf(cell, cls), ages };
-  const byShape = new Map<number, boolean>();
+  const byShape: (boolean | undefined)[] = [];
   const nodeRules = nodeFilters.filter((filter) => !aboutRoom.has(filter) && filter.applies(cls));
   const domainRules = domainFilters.filter((filter) => filter.applies(cls));
   const custom = plugins.flatMap((plugin) => plugin.filters);
   return {
     takes: (row) => {
-      const shape = nodes.shapeAt(row);
-      if (shape === undefined) return false;
-      let isTaken = byShape.get(shape.id);
+      const id = nodes.shapeIds[row] ?? -1;
+      let isTaken = byShape[id];
       if (isTaken === undefined) {
-        isTaken = !shapeFilters.some((filter) => filter.rejects(cls, shape));
-        byShape.set(shape.id, isTaken);
+        const shape = nodes.shapeAt(row);
+        isTaken = shape !== undefined && !shapeFilters.some((filter) => filter.rejects(cls, shape));
+        if (id >= 0) byShape[id] = isTaken;
       }
       return isTaken;
     },

@@ -9,23 +9,24 @@ export interface CoverItem {
   readonly cap?: string;
 }
 
-// Enough to be exact for all that is met in practice; past it the answer is still a cover without a needless item.
-const stepsMax = 4_000;
+// Enough to be exact for what is met in practice; past it the answer is still a cover without a needless item.
+const stepsMax = 500;
 
 /**
- * The fewest items that cover all needs; among those the least weight, then the youngest. Undefined if none do.
- * Exact as far as `stepsMax` reaches. Without needs nothing is taken.
+ * The fewest items that cover all needs; among those the least weight, then the youngest. Undefined if none do,
+ * or none of at most `sizeMax`. Exact as far as `stepsMax` reaches. Without needs nothing is taken.
  */
 export function smallestCover<T extends CoverItem>(
   items: readonly T[],
   needs: readonly number[],
   left: (cap: string) => number,
+  sizeMax: number = items.length,
 ): readonly T[] | undefined {
   if (needs.every((need) => need <= 0)) return [];
   const least = fewestThinkable(items, needs, left);
-  if (least === undefined) return undefined;
+  if (least === undefined || least > sizeMax) return undefined;
   const search = new CoverSearch(items.toSorted(byStrength(needs)), needs, left);
-  for (let size = least; size <= items.length; size++) {
+  for (let size = least; size <= Math.min(sizeMax, items.length); size++) {
     const found = search.ofSize(size);
     if (found !== undefined) return found;
     if (search.isSpent) return greedyCover(search.items, needs, left);
@@ -109,17 +110,27 @@ class CoverSearch<T extends CoverItem> {
   }
 
   ofSize(size: number): readonly T[] | undefined {
-    this.descend(0, size, this.needs, 0, Number.POSITIVE_INFINITY);
+    // One row for each depth, so that a step allocates nothing.
+    const rows = Array.from({ length: size + 1 }, () => new Float64Array(this.needs.length));
+    rows[size]?.set(this.needs);
+    this.descend(0, size, rows, 0, Number.POSITIVE_INFINITY);
     return this.best;
+  }
+
+  private cannotCover(missing: Float64Array, size: number, from: number): boolean {
+    for (let need = 0; need < missing.length; need++)
+      if ((missing[need] ?? 0) > size * (this.mostFrom[need]?.[from] ?? 0)) return true;
+    return false;
   }
 
   private descend(
     from: number,
     size: number,
-    missing: readonly number[],
+    rows: readonly Float64Array[],
     weight: number,
     oldest: number,
   ): void {
+    const missing = rows[size] as Float64Array;
     if (size === 0) {
       if (missing.some((count) => count > 0)) return;
       if (weight < this.bestWeight || (weight === this.bestWeight && oldest > this.bestOldest)) {
@@ -131,7 +142,7 @@ class CoverSearch<T extends CoverItem> {
     }
     for (let index = from; index <= this.items.length - size && !this.isSpent; index++) {
       // Later items give no more than this, so nothing that begins later covers it either.
-      if (missing.some((count, need) => count > size * (this.mostFrom[need]?.[index] ?? 0))) return;
+      if (this.cannotCover(missing, size, index)) return;
       const item = this.items[index] as T;
       const before = this.items[index - 1];
       // The younger one of two alike was left out here: with the older one it can only be worse.
@@ -143,13 +154,10 @@ class CoverSearch<T extends CoverItem> {
       this.steps += 1;
       if (cap !== undefined) this.taken.set(cap, under + 1);
       this.chosen.push(item);
-      this.descend(
-        index + 1,
-        size - 1,
-        missing.map((count, need) => count - (item.gives[need] ?? 0)),
-        weight + item.weight,
-        Math.min(oldest, item.born),
-      );
+      const after = rows[size - 1] as Float64Array;
+      for (let need = 0; need < missing.length; need++)
+        after[need] = (missing[need] ?? 0) - (item.gives[need] ?? 0);
+      this.descend(index + 1, size - 1, rows, weight + item.weight, Math.min(oldest, item.born));
       this.chosen.pop();
       if (cap !== undefined) this.taken.set(cap, under);
     }

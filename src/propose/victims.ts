@@ -34,13 +34,15 @@ interface Item extends CoverItem {
 export const noRank = -(2 ** 40);
 
 /**
- * The least harmful way to make room for it on one node, by the order of `compareHarm`; undefined if there is none.
+ * The least harmful way to make room for it on one node, by the order of `compareHarm`; undefined if there is none, or
+ * none that could be less harmful than one that is known.
  * Every victim is needed: without any one of them it would not fit.
  */
 export function chooseVictims(
   node: OccupiedNode,
   preemptor: Preemptor,
   disruptionsLeft: (workload: string) => number,
+  mustBeat?: Harm,
 ): Victims | undefined {
   const missing = missingOn(node, preemptor.amount);
   const holders = portHolders(node, preemptor, disruptionsLeft);
@@ -66,10 +68,12 @@ export function chooseVictims(
   for (const rank of new Set([floor, ...items.map(({ occupant }) => occupant.rank)])) {
     // Ranks come in rising order, so the first that gives a cover is the lowest that can be had.
     if (rank < floor) continue;
+    if (mustBeat !== undefined && rank > mustBeat.rank) return undefined;
     const cover = smallestCover(
       items.filter(({ occupant }) => occupant.rank <= rank),
       needs,
       left,
+      rank === mustBeat?.rank ? mustBeat.evictions - holders.length : undefined,
     );
     if (cover === undefined) continue;
     const evicted = [...holders, ...cover.map(({ occupant }) => occupant)];
@@ -157,12 +161,14 @@ const excessOf = (evicted: readonly Occupant[], missing: Amount, offered: Amount
   evicted.reduce((sum, { amount }) => sum + shareOf(amount, offered), 0) - shareOf(missing, offered);
 
 /**
- * A lower bound of the harm on a node (rank and evictions), found in one pass and without looking at disruption limits;
- * undefined if no victims there can make room. What is asked of every node, so that few are looked at closely.
+ * A lower bound of the harm on a node (rank and evictions), found in one pass; undefined if no victims there can make
+ * room. What is asked of every node, so that few are looked at closely: it counts a workload that may be disrupted at
+ * all as if it could be without end.
  */
 export function leastHarm(
   node: OccupiedNode,
   preemptor: Preemptor,
+  disruptionsLeft: (workload: string) => number,
 ): Pick<Harm, 'rank' | 'evictions'> | undefined {
   const { amount, rank: own, workload } = preemptor;
   const { cpuMilli: cpuWanted = 0, memoryBytes: memoryWanted = 0, devices } = amount;
@@ -180,18 +186,12 @@ export function leastHarm(
     memory -= occupant.amount.memoryBytes ?? 0;
     if (more !== undefined) more = lessen(more, occupant);
   }
-  let rank = noRank;
-  let evictions = 0;
-  for (const port of preemptor.ports) {
-    const owner = node.portOwners[port];
-    if (owner === undefined || node.leaving.some(({ replica }) => replica.uid === owner)) continue;
-    const holder = running.find(({ replica }) => replica.uid === owner);
-    if (holder === undefined || !isBelow(holder, preemptor)) return undefined;
-    rank = Math.max(rank, holder.rank);
-    evictions = 1;
-  }
-  const isMissing = (): boolean => cpu > 0 || memory > 0 || hasSome(more);
-  if (!isMissing()) return { rank, evictions };
+  const all = node.steps.findLast(({ rank }) => rank < own);
+  if (cpu > (all?.cpuMilli ?? 0) || memory > (all?.memoryBytes ?? 0)) return undefined;
+  const holder = preemptor.ports.length === 0 ? noRank : highestHolder(node, preemptor);
+  if (holder === undefined) return undefined;
+  const evictions = holder === noRank ? 0 : 1;
+  if (cpu <= 0 && memory <= 0 && !hasSome(more)) return { rank: holder, evictions };
   const cpuMissing = cpu;
   const memoryMissing = memory;
   let cpuMost = 0;
@@ -200,6 +200,7 @@ export function leastHarm(
   for (const occupant of running) {
     if (occupant.rank >= own || occupant.rank > covering) break;
     if (occupant.workload === workload) continue;
+    if (obeysLimit(occupant, preemptor) && disruptionsLeft(occupant.workload) <= 0) continue;
     const { cpuMilli = 0, memoryBytes = 0 } = occupant.amount;
     if (cpuMilli > cpuMost) cpuMost = cpuMilli;
     if (memoryBytes > memoryMost) memoryMost = memoryBytes;
@@ -207,20 +208,32 @@ export function leastHarm(
     cpu -= cpuMilli;
     memory -= memoryBytes;
     if (more !== undefined) more = lessen(more, occupant);
-    if (!isMissing()) covering = occupant.rank;
+    if (cpu <= 0 && memory <= 0 && !hasSome(more)) covering = occupant.rank;
   }
   if (covering === Number.POSITIVE_INFINITY) return undefined;
   // With a port's holder above that rank, more may be taken up to the holder's: the count then says less.
-  if (rank > covering) return { rank, evictions };
+  if (holder > covering) return { rank: holder, evictions };
   return {
     rank: covering,
     evictions: Math.max(
       1,
-      evictions,
       cpuMissing > 0 ? Math.ceil(cpuMissing / cpuMost) : 0,
       memoryMissing > 0 ? Math.ceil(memoryMissing / memoryMost) : 0,
     ),
   };
+}
+
+/** The highest rank among those that have a port that is asked for; undefined if one of them may not be a victim. */
+function highestHolder(node: OccupiedNode, preemptor: Preemptor): number | undefined {
+  let rank = noRank;
+  for (const port of preemptor.ports) {
+    const owner = node.portOwners[port];
+    if (owner === undefined || node.leaving.some(({ replica }) => replica.uid === owner)) continue;
+    const holder = node.running.find(({ replica }) => replica.uid === owner);
+    if (holder === undefined || !isBelow(holder, preemptor)) return undefined;
+    rank = Math.max(rank, holder.rank);
+  }
+  return rank;
 }
 
 function hasSome(amount: Amount | undefined): boolean {

@@ -1,5 +1,7 @@
 import { BerthError } from '../model/errors.js';
+import { node as nodeKind } from '../model/kinds/node.js';
 import type { UpLine } from '../model/node-wire.js';
+import type { Validator } from '../model/validate.js';
 import { checkOperationInput, wrongFields } from './operation-inputs.js';
 
 const shapes = {
@@ -12,7 +14,7 @@ const shapes = {
 const kinds = Object.keys(shapes);
 
 /** A line that a node has sent, or a BerthError that says what is wrong with it. */
-export function checkUpLine(text: string): UpLine {
+export function checkUpLine(text: string, validator: Validator): UpLine {
   const line = parsed(text);
   const { kind } = (line ?? {}) as { kind?: unknown };
   if (typeof kind !== 'string' || !kinds.includes(kind))
@@ -21,8 +23,7 @@ export function checkUpLine(text: string): UpLine {
   if (problem !== undefined) throw wrong(`${kind}: ${problem}`);
   // A parsed boundary: the fields have been checked just now.
   const message = line as UpLine;
-  if (message.kind === 'register')
-    checkOperationInput('register', { ...message.register, node: message.node });
+  if (message.kind === 'register') checkRegister(message, validator);
   if (message.kind === 'report')
     checkOperationInput('report', {
       ...message.report,
@@ -30,6 +31,27 @@ export function checkUpLine(text: string): UpLine {
       nodeEpoch: { cell: 0, number: 0 },
     });
   return message;
+}
+
+/** The node that a registration may make must be one that an operator could have made. */
+function checkRegister(
+  { node, register }: UpLine & { readonly kind: 'register' },
+  validator: Validator,
+): void {
+  checkOperationInput('register', { ...register, node });
+  const { region, zone, labels, taints, capacity, allocatable, devices, agent } = register;
+  const given = (fields: object): object =>
+    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const [problem] = validator.validate(nodeKind, {
+    ...{ apiVersion: 'berth.dev/v1', kind: 'Node', metadata: given({ name: node, labels }) },
+    spec: given({ region, zone, taints }),
+    status: given({ capacity, allocatable, devices, agent }),
+  });
+  if (problem === undefined) return;
+  const { path, value, message } = problem;
+  throw wrong(
+    `register: ${[path, ...(value === undefined ? [] : [JSON.stringify(value)]), message].join(': ')}`,
+  );
 }
 
 function parsed(text: string): unknown {

@@ -5,12 +5,14 @@ import { isBerthError } from '../model/errors.js';
 import type { NodeLine, NodeStreams } from '../model/node-stream.js';
 import type { DownLine, UpLine } from '../model/node-wire.js';
 import { readLines } from '../model/read-lines.js';
+import type { Validator } from '../model/validate.js';
 import { authorize } from './identity/authorize.js';
 import { formatIdentity, type Identity } from './identity/identity.js';
 import { checkUpLine } from './node-wire-lines.js';
 
 export interface NodeWireParts {
   readonly streams: NodeStreams;
+  readonly validator: Validator;
   readonly env: Env;
   readonly onDefect: (error: unknown) => void;
 }
@@ -70,7 +72,7 @@ class Connection {
   /** Whether a line made sense. */
   #taken(text: string): boolean {
     try {
-      this.#take(checkUpLine(text));
+      this.#take(checkUpLine(text, this.parts.validator));
       return true;
     } catch (error) {
       if (!isBerthError(error)) this.parts.onDefect(error);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runSeed } from './run-seed.js';
 import { fence } from './scenarios/fence.js';
+import { nodeSessions } from './scenarios/node-sessions.js';
 import { swarm } from './scenarios/swarm.js';
 
 /** Every event and every commit of a seed, as one text. */
@@ -27,6 +28,7 @@ describe('one seed', () => {
 
   it('gives another history than another seed', async () => {
     expect((await historyOf(11)).digest).not.toBe((await historyOf(12)).digest);
-    expect((await historyOf(1, fence)).digest).toBe((await historyOf(1, fence)).digest);
+    for (const scenario of [fence, nodeSessions])
+      expect((await historyOf(1, scenario)).digest).toBe((await historyOf(1, scenario)).digest);
   }, 60_000);
 });

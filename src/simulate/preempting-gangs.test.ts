@@ -139,7 +139,7 @@ describe('gangs, carried out by the real authority', () => {
     expect((await go(gang, members)).toSorted()).toEqual([0, 1, 2, 3].map((slot) => `bind train-${slot}-1`));
     expect(await go(gang, members)).toEqual([]);
     const nodes = await Promise.all(members.map(async (one) => (await world.cell.status(one)).binding?.node));
-    expect(nodes.toSorted()).toEqual(['a1', 'a2', 'b1', 'b2']);
+    expect(new Set(nodes)).toEqual(new Set(['a1', 'a2', 'b1', 'b2']));
   });
 
   it('asks nobody to leave if not all would find a place', async () => {

@@ -9,13 +9,12 @@ import {
   type LoggedChange,
   loggedChangeBytes,
   metaKey,
+  type Stamp,
   type Version,
   versionHeaderBytes,
   writeLoggedChange,
   writeVersionHeader,
 } from './lmdb-layout.js';
-
-import type { Stamp } from './lmdb-stamps.js';
 
 /** A caller that waits for its transaction's batch to be on disk. */
 export interface Answer {

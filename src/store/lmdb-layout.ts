@@ -60,6 +60,9 @@ export interface Version {
   readonly value: Buffer;
 }
 
+/** What judging needs of a key's newest version: all but its value. */
+export type Stamp = Pick<Version, 'isDeleted' | 'modRevision' | 'createRevision'>;
+
 export const versionHeaderBytes = 25;
 
 export function writeVersionHeader(

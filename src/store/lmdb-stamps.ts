@@ -1,8 +1,5 @@
 import type { LmdbBatch } from './lmdb-batch.js';
-import type { Version } from './lmdb-layout.js';
-
-/** What judging needs of a key's newest version: all but its value. */
-export type Stamp = Pick<Version, 'isDeleted' | 'modRevision' | 'createRevision'>;
+import type { Stamp, Version } from './lmdb-layout.js';
 
 // Some 100 bytes each. At the bound all are let go and looked up anew.
 const stampsMax = 500_000;

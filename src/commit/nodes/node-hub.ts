@@ -164,8 +164,11 @@ export class NodeHub implements NodeStreams {
     const outcome = await settled(
       this.parts.authority.renew({ name: nodeLeaseName(node), holder: node, epoch }),
     );
+    const later = line.renewal;
     line.renewal = undefined;
     if (!this.#isLive(line)) return;
+    // It has renewed again meanwhile: that one counts from later, and is committed for itself.
+    if (later !== undefined && later !== id) this.#renew(line, later);
     if (outcome.kind === 'Rejected' && outcome.reason === 'StaleEpoch')
       return this.#stale(line, outcome.message);
     if (outcome.kind !== 'Committed' && outcome.kind !== 'AlreadyCommitted') {

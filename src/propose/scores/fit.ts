@@ -8,9 +8,11 @@ export const fit: NodeScore = {
   score: ({ cls, nodes }, row, { strategy }) => {
     const cpu = nodes.cpuAllocatable[row] as number;
     const memory = nodes.memoryAllocatable[row] as number;
-    const cpuLeft = cpu > 0 ? ((nodes.cpuFree[row] as number) - cls.cpuMilli) / cpu : 0;
-    const memoryLeft = memory > 0 ? ((nodes.memoryFree[row] as number) - cls.memoryBytes) / memory : 0;
-    const left = Math.min(1, Math.max(0, (cpuLeft + memoryLeft) / 2));
-    return strategy === 'Pack' ? 1 - left : left;
+    let left = cpu > 0 ? ((nodes.cpuFree[row] as number) - cls.cpuMilli) / cpu : 0;
+    left += memory > 0 ? ((nodes.memoryFree[row] as number) - cls.memoryBytes) / memory : 0;
+    for (const { column, count } of cls.devices)
+      left += ((column.free[row] as number) - count) / (column.allocatable[row] as number);
+    const share = Math.min(1, Math.max(0, left / (2 + cls.devices.length)));
+    return strategy === 'Pack' ? 1 - share : share;
   },
 };

@@ -1,14 +1,17 @@
 import type { NodeScore } from './score.js';
 
-/** Whether the node has no devices that this class would leave idle beside it. */
+/** The fewer devices would lie idle beside work that does not ask for them, the better: others will want them. */
 export const spareDevices: NodeScore = {
   level: 'node',
   name: 'spareDevices',
   applies: ({ nodes }) => nodes.devices.length > 0,
   score: ({ cls, nodes }, row) => {
-    for (const column of nodes.devices)
-      if ((column.allocatable[row] as number) > 0 && !cls.devices.some((asked) => asked.column === column))
-        return 0;
-    return 1;
+    let idle = 0;
+    for (const column of nodes.devices) {
+      const all = column.allocatable[row] as number;
+      if (all > 0 && !cls.devices.some((asked) => asked.column === column))
+        idle = Math.max(idle, (column.free[row] as number) / all);
+    }
+    return 1 - idle;
   },
 };

@@ -170,22 +170,25 @@ describe('[S7] a hold is bound, released or expired, once', () => {
     expect(cell.messages).toContain('/s/Reservation/shop/hold-web-0-1 was deleted while it was Held');
   });
 
-  it('a preempting hold is given its devices by its victims, and keeps them', () => {
+  it.each([
+    ['devices', { devices: { gpu: ['n1-g0'] } }, { devices: { gpu: ['n1-g1'] } }],
+    ['ports', { ports: { http: 8080 } }, { ports: { http: 8081 } }],
+  ])('a preempting hold is given its %s by its victims, and keeps them', (_, given, other) => {
     const cell = queued();
-    const devices = (ids: readonly string[], more: object = {}): void => {
+    const change = (what: object): void => {
       cell.transact('server-1', (draft) =>
         draft.change<{ status: { charge: object } }>(holdKey('web-1-1'), ({ status }) => ({
-          status: { ...status, ...more, charge: { ...status.charge, devices: { gpu: ids } } },
+          status: { ...status, charge: { ...status.charge, ...what } },
         })),
       );
     };
     cell.bind('web-0-1', 'n1');
     cell.incarnate('web', '1');
     cell.hold('web-1-1', 'n1', {}, ['web-0-1']);
-    devices(['n1-g0']);
+    change(given);
     expect(cell.violations).toEqual([]);
     cell.move('web-0-1', 'Failed', 'agent:n1');
-    devices(['n1-g1']);
+    change(other);
     expect(cell.messages).toEqual(['/s/Reservation/shop/hold-web-1-1: its charge changed after it was set']);
   });
 

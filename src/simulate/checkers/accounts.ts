@@ -141,7 +141,7 @@ function otherCounts(at: string, account: Counts | undefined, sums: Counts): rea
 
 type Charged = { readonly status?: { readonly charge?: object; readonly awaits?: readonly object[] } };
 
-/** A charge stays what it was first, but for its subtotal, and for the devices that a hold still awaits. */
+/** A charge stays what it was first, but for its subtotal, and for the devices and ports that a hold still awaits. */
 function changedCharges(commit: Commit): readonly string[] {
   return commit.changes
     .filter(({ key, before, after }) => {
@@ -150,7 +150,7 @@ function changedCharges(commit: Commit): readonly string[] {
       const [was, is] = [(before as Charged | undefined)?.status, (after as Charged | undefined)?.status];
       if (was?.charge === undefined || is === undefined) return false;
       if (place.kind === 'Reservation' && isNewHold(commit, place.tenant, place.name)) return false;
-      const changing = { subtotal: 0, ...((was.awaits ?? []).length > 0 && { devices: 0 }) };
+      const changing = { subtotal: 0, ...((was.awaits ?? []).length > 0 && { devices: 0, ports: 0 }) };
       return !isDeepStrictEqual({ ...was.charge, ...changing }, { ...is.charge, ...changing });
     })
     .map(({ key }) => `${key}: its charge changed after it was set`);

@@ -16,6 +16,8 @@ export interface LiveCharge {
   readonly posted: Amount;
   /** The uids of the replicas that a preempting hold awaits. */
   readonly awaits: readonly string[];
+  /** The ports, by name, that it gets when those end. */
+  readonly awaitedPorts: Readonly<Record<string, number>>;
 }
 
 const oneReplica: Amount = { replicas: 1 };
@@ -26,7 +28,7 @@ function replicaCharge(cell: CellView, tenant: string, name: string, key: string
   if (replica?.status === undefined || charge === undefined || isTerminal(replica.status.stage))
     return undefined;
   const full = addAmounts(amountOf(charge.amounts), oneReplica);
-  return { key, uid: replica.metadata.uid, charge, full, posted: full, awaits: [] };
+  return { key, uid: replica.metadata.uid, charge, full, posted: full, awaits: [], awaitedPorts: {} };
 }
 
 function holdCharge(cell: CellView, tenant: string, name: string, key: string): LiveCharge | undefined {
@@ -36,7 +38,11 @@ function holdCharge(cell: CellView, tenant: string, name: string, key: string): 
   const full = addAmounts(amountOf(charge.amounts), oneReplica);
   const awaits = (hold.status.awaits ?? []).map(({ uid }) => uid);
   const posted = awaits.length === 0 ? full : addAmounts(amountOf(hold.status.now ?? {}), oneReplica);
-  return { key, uid: hold.metadata.uid, charge, full, posted, awaits };
+  const awaitedPorts: Readonly<Record<string, number>> = Object.assign(
+    {},
+    ...(hold.status.awaits ?? []).map(({ ports }) => ports),
+  );
+  return { key, uid: hold.metadata.uid, charge, full, posted, awaits, awaitedPorts };
 }
 
 /** The charge that counts of what stands under /KIND/TENANT/NAME, if there is one. */

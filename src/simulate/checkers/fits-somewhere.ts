@@ -1,7 +1,8 @@
-import { addAmounts, amountOf, firstOver } from '../../model/amount.js';
+import { addAmounts, amountOf, firstOver, subtractAmounts } from '../../model/amount.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
+import type { NodeAccount } from '../../model/records.js';
 import { CellView } from './cell-view.js';
 import { ChargeBook } from './charge-book.js';
 import type { CellState } from './checker.js';
@@ -9,17 +10,26 @@ import { resultOf, type LivenessResult } from './liveness-facts.js';
 import { brokenNeighbourRules } from './neighbour-rules.js';
 import { brokenNodeRules } from './node-rules.js';
 
+/** A replica that waits for a place, and the nodes that would take it. */
+interface Waiting {
+  readonly replica: Replica;
+  readonly tenant: string;
+  readonly revision: WorkloadRevisionSpec;
+  readonly fitting: readonly string[];
+}
+
+type HasRoom = (cell: CellView, book: ChargeBook, node: string, waiting: Omit<Waiting, 'fitting'>) => boolean;
+
 /**
- * [L1] Work that fits and is allowed gets bound: nothing is Queued that a node would take as the cell stands. Not
- * judged: members of gangs, which must fit together, what must be near others, and what must be kept from the zones of
- * other workloads.
+ * Every replica that is Queued, with the nodes that its rules and `hasRoom` allow. Not judged: members of gangs, which
+ * must fit together, what must be near others, and what must be kept from the zones of other workloads.
  */
-export function fitsSomewhere(state: CellState): LivenessResult {
+function judgeWaiting(state: CellState, hasRoomFor: HasRoom): { checked: number; waiting: Waiting[] } {
   const cell = new CellView(state);
   const book = ChargeBook.of(state);
   const nodes = [...cell.objects('Node')].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   let checked = 0;
-  const messages: string[] = [];
+  const waiting: Waiting[] = [];
   for (const replica of cell.objects('Replica')) {
     const { metadata, spec, status } = replica;
     if (status?.stage === 'Admitted' || spec.gang !== undefined) continue;
@@ -38,15 +48,84 @@ export function fitsSomewhere(state: CellState): LivenessResult {
         brokenNeighbourRules(cell, book, placed, () => false).length === 0 &&
         cell.nodeEpoch(placed.node)?.state === 'Open' &&
         canRun(cell, node, replica, revision) &&
-        hasRoom(cell, placed.node, revision)
+        hasRoomFor(cell, book, placed.node, { replica, tenant, revision })
       );
     });
-    if (fitting.length > 0)
-      messages.push(
-        `/s/Replica/${tenant}/${metadata.name} is Queued and would fit on ${fitting.map((node) => node.metadata.name).join(', ')}`,
-      );
+    waiting.push({ replica, tenant, revision, fitting: fitting.map((node) => node.metadata.name) });
   }
+  return { checked, waiting };
+}
+
+/** [L1] Work that fits and is allowed gets bound: nothing is Queued that a node would take as the cell stands. */
+export function fitsSomewhere(state: CellState): LivenessResult {
+  const { checked, waiting } = judgeWaiting(state, (cell, _, node, { revision }) =>
+    hasRoom(cell.nodeAccount(node), revision),
+  );
+  const messages = waiting
+    .filter(({ fitting }) => fitting.length > 0)
+    .map(
+      ({ tenant, replica, fitting }) =>
+        `/s/Replica/${tenant}/${replica.metadata.name} is Queued and would fit on ${fitting.join(', ')}`,
+    );
   return resultOf('L1', state, checked, messages);
+}
+
+/**
+ * [L10] Demand within a guarantee is placed despite borrowers: nothing is Queued that would be charged as Guaranteed and
+ * that a node would take if those left that run there and are Borrowed. A workload does not make room for itself.
+ */
+export function guaranteesKept(state: CellState): LivenessResult {
+  const view = new CellView(state);
+  const { checked, waiting } = judgeWaiting(state, (cell, book, node, waits) => {
+    const account = cell.nodeAccount(node);
+    return (
+      account !== undefined && hasRoom(withoutBorrowers(cell, book, node, account, waits), waits.revision)
+    );
+  });
+  const messages = waiting
+    .filter(
+      ({ fitting, tenant, revision }) => fitting.length > 0 && isWithinGuarantee(view, tenant, revision),
+    )
+    .map(
+      ({ tenant, replica, fitting }) =>
+        `/s/Replica/${tenant}/${replica.metadata.name} is Queued within the guarantee of ${tenant}; borrowers are on ${fitting.join(', ')}`,
+    );
+  return resultOf('L10', state, checked, messages);
+}
+
+function isWithinGuarantee(cell: CellView, tenant: string, revision: WorkloadRevisionSpec): boolean {
+  const className = revision.priorityClassName ?? 'default';
+  if (cell.object('PriorityClass', undefined, className)?.spec.preemption === 'Never') return false;
+  const { used = {}, borrowed = {} } = cell.tenantAccount(tenant) ?? {};
+  const guaranteed = amountOf(cell.object('Tenant', undefined, tenant)?.spec.guaranteed ?? {});
+  const { ports: _, ...amounts } = revision.template.resources ?? {};
+  return firstOver(subtractAmounts(used, borrowed), amountOf(amounts), guaranteed, 'isNone') === undefined;
+}
+
+const canLeave: ReadonlySet<string> = new Set(['Bound', 'Starting', 'Ready', 'Serving']);
+
+/** The account of a node as it would be without the borrowers that can be asked to leave. */
+function withoutBorrowers(
+  cell: CellView,
+  book: ChargeBook,
+  node: string,
+  account: NodeAccount,
+  { tenant, replica }: Omit<Waiting, 'fitting'>,
+): NodeAccount {
+  const gone = [...book.chargesOnNode(node)].filter(({ key, charge }) => {
+    const name = key.slice(key.lastIndexOf('/') + 1);
+    const isOwn = charge.tenant === tenant && charge.workload === replica.spec.workload;
+    const stage = cell.object('Replica', charge.tenant, name)?.status?.stage ?? '';
+    return key.startsWith('/s/Replica/') && charge.rank === 'Borrowed' && !isOwn && canLeave.has(stage);
+  });
+  const owners = new Set(gone.map(({ uid }) => uid));
+  const left = (claims: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(claims).filter(([, uid]) => !owners.has(uid)));
+  return {
+    ...account,
+    used: gone.reduce((sum, { full }) => subtractAmounts(sum, full), account.used),
+    claims: { devices: left(account.claims.devices), ports: left(account.claims.ports) },
+  };
 }
 
 /** Rules that say of other workloads where this one may be, which is best effort and not judged here. */
@@ -68,8 +147,7 @@ function isGranted(cell: CellView, tenant: string, { template }: WorkloadRevisio
   return firstOver(account.used, more, account.grant.most, 'isUnlimited') === undefined;
 }
 
-function hasRoom(cell: CellView, node: string, { template }: WorkloadRevisionSpec): boolean {
-  const account = cell.nodeAccount(node);
+function hasRoom(account: NodeAccount | undefined, { template }: WorkloadRevisionSpec): boolean {
   if (account === undefined) return false;
   const { ports = [], ...amounts } = template.resources ?? {};
   if (firstOver(account.used, amountOf(amounts), account.allocatable, 'isNone') !== undefined) return false;

@@ -93,6 +93,52 @@ describe('[L1] work that fits and is allowed gets bound', () => {
   });
 });
 
+describe('[L10] demand within a guarantee is placed despite borrowers', () => {
+  /** Both nodes are filled by others of the tenant; one more waits that asks for all of a node. */
+  const crowded = (rank: 'Guaranteed' | 'Borrowed', guaranteed = '6'): HonestCell => {
+    const cell = settled();
+    cell.workload('fill', { resources: { cpu: '3' } });
+    for (const [slot, node] of [
+      ['0', 'n1'],
+      ['1', 'n2'],
+    ] as const) {
+      cell.incarnate('fill', slot);
+      cell.run(`fill-${slot}-1`, node, { rank });
+    }
+    cell.workload('own', { resources: { cpu: '3' } });
+    cell.incarnate('own');
+    change(cell, objectKey('Tenant', undefined, 'shop'), (tenant: { spec: object }) => ({
+      ...tenant,
+      spec: { ...tenant.spec, guaranteed: { cpu: guaranteed } },
+    }));
+    change(cell, tenantAccountKey('shop'), (account: { grant: object }) => ({
+      ...account,
+      grant: { ...account.grant, most: {} },
+    }));
+    return cell;
+  };
+
+  it('one that borrowers keep out is noticed', () => {
+    expect(judged('L1', crowded('Borrowed'))).toEqual([]);
+    expect(judged('L10', crowded('Borrowed'))).toEqual([
+      '/s/Replica/shop/own-0-1 is Queued within the guarantee of shop; borrowers are on n1, n2',
+    ]);
+  });
+
+  it('one that others within their guarantee keep out is fine, and one that is beyond the guarantee itself', () => {
+    expect(judged('L10', crowded('Guaranteed', '99'))).toEqual([]);
+    expect(judged('L10', crowded('Borrowed', '2'))).toEqual([]);
+  });
+
+  it('one that runs is fine', () => {
+    const cell = settled();
+    cell.workload('own');
+    cell.incarnate('own');
+    cell.run('own-0-1', 'n1');
+    expect(judged('L10', cell)).toEqual([]);
+  });
+});
+
 describe('[L2] no work is dropped', () => {
   const facts = { rejectedBinds: [{ tenant: 'shop', name: 'app-0-1', uid: 'uid-app-0-1' }] };
   const without = (cell: HonestCell): HonestCell => {

@@ -1,6 +1,6 @@
 import { goesQuiet, withinBudget } from './bounded-writes.js';
 import type { LivenessRule } from './checker.js';
-import { fitsSomewhere } from './fits-somewhere.js';
+import { fitsSomewhere, guaranteesKept } from './fits-somewhere.js';
 import type { LivenessCheck } from './liveness-facts.js';
 import { nothingHalfDone, nothingOrphaned } from './no-leftovers.js';
 import { nothingDropped } from './nothing-dropped.js';
@@ -15,4 +15,5 @@ export const livenessChecks: Readonly<Record<LivenessRule, LivenessCheck>> = {
   L7: nothingOrphaned,
   L8: withinBudget,
   L9: goesQuiet,
+  L10: guaranteesKept,
 };

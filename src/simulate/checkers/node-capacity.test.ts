@@ -58,13 +58,24 @@ describe('[S2] no commit raises a node’s use above what it offers', () => {
     expect(cell.whole()).toHaveLength(2);
   });
 
-  it('a hold that awaits its devices from a victim is not yet charged with which', () => {
+  it('a hold that awaits its devices and ports from a victim is not yet charged with them', () => {
     const cell = cellWith();
-    cell.workload('gpu', { resources: { cpu: '1', devices: { gpu: 1 } } });
+    cell.workload('gpu', { resources: { cpu: '1', devices: { gpu: 1 }, ports: ['http:8080'] } });
     for (const slot of ['0', '1']) cell.incarnate('gpu', slot);
-    cell.bind('gpu-0-1', 'n1', { devices: { gpu: ['n1-g0'] } });
-    cell.hold('gpu-1-1', 'n1', {}, ['gpu-0-1']);
+    cell.bind('gpu-0-1', 'n1', { devices: { gpu: ['n1-g0'] }, ports: { http: 8080 } });
+    const awaiting = (ports: object) => (draft: Draft) =>
+      draft.change<{ status: { awaits: readonly object[] } }>(
+        '/s/Reservation/shop/hold-gpu-1-1',
+        ({ status }) => ({
+          status: { ...status, awaits: status.awaits.map((one) => ({ ...one, ports })) },
+        }),
+      );
+    cell.altering(awaiting({ http: 8080 })).hold('gpu-1-1', 'n1', {}, ['gpu-0-1']);
     expect([...cell.violations, ...cell.whole()]).toEqual([]);
+    cell.altering(awaiting({})).transact('server-1', () => undefined);
+    expect(cell.whole().map(({ message }) => message)).toEqual([
+      '/s/Reservation/shop/hold-gpu-1-1 is charged less than shop/gpu-1 asks for: port none for http:8080',
+    ]);
   });
 
   it.each([

@@ -74,7 +74,7 @@ export class NodeCapacity implements SafetyChecker {
     return offered(account?.allocatable ?? noAmount, resource);
   }
 
-  #undercharged(cell: CellView, { key, charge, awaits }: LiveCharge): readonly Violation[] {
+  #undercharged(cell: CellView, { key, charge, awaits, awaitedPorts }: LiveCharge): readonly Violation[] {
     const asked = cell.object('WorkloadRevision', charge.tenant, charge.revision ?? '')?.spec.template
       .resources;
     if (asked === undefined) return [];
@@ -90,7 +90,7 @@ export class NodeCapacity implements SafetyChecker {
     }
     for (const port of ports) {
       const [name = '', number] = port.split(':');
-      const claimed = charge.ports?.[name];
+      const claimed = charge.ports?.[name] ?? awaitedPorts[name];
       if (claimed === undefined || (number !== undefined && claimed !== Number(number)))
         missing.push(`port ${claimed ?? 'none'} for ${port}`);
     }

@@ -12,21 +12,25 @@ export class Network {
 
   constructor(private readonly faults: Faults) {}
 
+  isCut(one: SimProcess, other: SimProcess): boolean {
+    return this.cut.has([one.name, other.name].toSorted().join(' '));
+  }
+
   /** Calls `serve` in the other process, unless either is gone by then. Undefined: no answer came in time. */
   async call<T>(from: Life, to: SimProcess, serve: (there: Life) => Promise<T>): Promise<T | undefined> {
     const { env } = from;
-    const pair = [from.member.name, to.name].toSorted().join(' ');
+    const isCut = (): boolean => this.isCut(from.member, to);
     const delayed = (): Promise<void> => env.sleep(1 + env.random.integer(latencyMsMax));
     await delayed();
     const there = to.life;
-    if (there === undefined || this.cut.has(pair) || this.faults.strikes('network.requestLost', env.random)) {
+    if (there === undefined || isCut() || this.faults.strikes('network.requestLost', env.random)) {
       await env.sleep(timeoutMs);
       return undefined;
     }
     if (this.faults.strikes('network.duplicated', env.random))
       there.env.after(env.random.integer(2_000), () => void serve(there).catch(() => undefined));
     const answer = await this.#inTime(from, serve(there));
-    if (answer === undefined || this.cut.has(pair) || this.faults.strikes('network.replyLost', env.random)) {
+    if (answer === undefined || isCut() || this.faults.strikes('network.replyLost', env.random)) {
       await env.sleep(timeoutMs);
       return undefined;
     }

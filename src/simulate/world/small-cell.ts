@@ -18,6 +18,8 @@ export function startSmallCell(
   shape: {
     readonly nodes: readonly NodeShape[];
     readonly wishes: readonly BerthObject[];
+    /** The servers run the real detector. */
+    readonly detects?: boolean;
     /** False: nobody schedules but the rivals. */
     readonly schedules?: boolean;
     readonly rivals?: readonly Partial<PlacerOptions>[];
@@ -25,8 +27,8 @@ export function startSmallCell(
     readonly isCareless?: boolean;
   },
 ): SmallCell {
-  const schedules = { schedules: shape.schedules ?? true };
-  const servers = [startServer(world, 'server-0', schedules), startServer(world, 'server-1', schedules)];
+  const options = { schedules: shape.schedules ?? true, detects: shape.detects ?? false };
+  const servers = [startServer(world, 'server-0', options), startServer(world, 'server-1', options)];
   const agent = { isCareless: shape.isCareless ?? false, exits: shape.exits ?? 0 };
   for (const one of shape.nodes) startAgent(world, servers, one, agent);
   for (const [index, rival] of (shape.rivals ?? []).entries())

@@ -3,6 +3,7 @@ import type { CheckName } from '../../commit/checks.js';
 import { Checks } from '../../commit/checks.js';
 import type { Env } from '../../env/env.js';
 import { VirtualTime } from '../../env/virtual.js';
+import type { NodeStreams } from '../../model/node-stream.js';
 import type { Authority, Outcome } from '../../model/ports.js';
 import { MemoryStore } from '../../store/memory.js';
 import type { Transaction, TransactOutcome } from '../../store/contract.js';
@@ -45,6 +46,8 @@ export class World {
   readonly processes: SimProcess[] = [];
   /** What is open in each process at the moment. */
   readonly reaches = new Map<SimProcess, Reach>();
+  /** The node streams that each life of a server serves. */
+  readonly streams = new WeakMap<Life, NodeStreams>();
   readonly commits: Commit[] = [];
   /** When each transaction was attempted. */
   readonly attempts: number[] = [];
@@ -141,6 +144,11 @@ export class World {
       const reach = this.#liveReach(to);
       return Promise.resolve(reach === undefined ? undefined : answer(reach));
     });
+  }
+
+  /** The node streams of a server, while it lives. */
+  nodeStreams(server: SimProcess): NodeStreams | undefined {
+    return server.life === undefined ? undefined : this.streams.get(server.life);
   }
 
   noteExecution(execution: Execution): void {

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { TestPicture } from './cell.fixture.js';
+import { verdictsOn } from './verdicts.js';
+
+const options = { ages: () => undefined };
+
+function opened(): TestPicture {
+  const picture = new TestPicture();
+  picture.node('n1', { cpuMilli: 500, spec: { taints: [{ key: 'old', effect: 'NoSchedule' }] } });
+  picture.node('n2', { cpuMilli: 500 });
+  picture.node('n3');
+  picture.workload('web', { cpu: '1' });
+  return picture;
+}
+
+describe('verdicts', () => {
+  it('name everything that is wrong with a node, not the first thing only', () => {
+    const verdicts = verdictsOn(opened().cell, 'bank/web-r1', 'n1', options);
+    expect(verdicts.filter(({ passes }) => !passes)).toEqual([
+      {
+        filter: 'taints',
+        passes: false,
+        reason: 'Tainted',
+        message: 'node n1 has the taint old=:NoSchedule',
+      },
+      {
+        filter: 'resources',
+        passes: false,
+        reason: 'NodeFull',
+        message: 'node n1 has not enough cpu left: 1000m asked for, 500m free',
+      },
+    ]);
+    expect(verdicts).toContainEqual({ filter: 'quota', passes: true });
+    expect(verdictsOn(opened().cell, 'bank/web-r1', 'n3', options).every(({ passes }) => passes)).toBe(true);
+  });
+
+  it('say that a node is not there, and nothing of a class that is gone', () => {
+    expect(verdictsOn(opened().cell, 'bank/web-r1', 'n9', options)).toContainEqual({
+      filter: 'node',
+      passes: false,
+      reason: 'NoNode',
+      message: 'there is no node n9',
+    });
+    expect(verdictsOn(opened().cell, 'bank/web-r9', 'n1', options)).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+import type { Driver } from '../../agent/driver.js';
+import { HollowDriver } from '../../agent/drivers/hollow.js';
+import { usualProfile } from '../../agent/drivers/hollow-profile.js';
+import { NodeSession } from '../../agent/node-session.js';
+import { Wheel } from '../../agent/wheel.js';
+import { msBetween, plusMs } from '../../env/instant.js';
+import type { NodeBinding } from '../../model/node-stream.js';
+import type { NodeShape } from './agent.js';
+import { remoteStreams } from './node-link.js';
+import type { Life, SimProcess } from './sim-process.js';
+import type { World } from './world.js';
+
+/**
+ * A machine with the real agent on it: its session over the simulated network, and a hollow driver that lives on the
+ * machine itself, so that what runs outlives the agent and is ended in time although the agent is gone.
+ */
+export function startSessionNode(world: World, servers: readonly SimProcess[], shape: NodeShape): SimProcess {
+  const { name, isUnfenced: _, ...offer } = shape;
+  const machine = new HollowDriver({
+    profile: { ...usualProfile, startSeconds: [0.2, 2], readySeconds: [0.2, 2], stopSeconds: [0, 2] },
+    ...{ wheel: new Wheel(world.wire), env: world.wire, believesTold: false },
+    random: world.wire.random.stream(`machine ${name}`),
+    onRun: (binding, isRunning) => note(world, binding, isRunning),
+  });
+  const member = world.addProcess(`agent-${name}`, async (life) => {
+    const session = new NodeSession({
+      streams: remoteStreams(world, life, servers),
+      driver: driverIn(life, world, machine),
+      ...{ env: life.env, wheel: new Wheel(life.env) },
+      offer: { ...offer, node: name, capacity: offer.allocatable, agent: { fencing: 'Supported' } },
+      onProblem: () => undefined,
+    });
+    session.start();
+    await new Promise(() => undefined);
+  });
+  world.isIdle.set(name, () => member.life === undefined && [...machine.list()].length === 0);
+  return member;
+}
+
+/** The machine's driver as one life of its agent reaches it: events reach it while it lives, and clocks are its own. */
+const driverIn = (life: Life, world: World, machine: HollowDriver): Driver => ({
+  ...{ name: machine.name, canFence: machine.canFence },
+  attach: (onEvent) => machine.attach((event) => void life.env.after(0, () => onEvent(event))),
+  adopt: (binding) => machine.adopt(binding),
+  list: () => machine.list(),
+  start: (binding) => machine.start(binding),
+  stop: (uid, graceSeconds) => machine.stop(uid, graceSeconds),
+  permit: (until) => machine.permit(plusMs(world.wire.clock.boot(), msBetween(life.env.clock.boot(), until))),
+});
+
+function note(world: World, { replica, workload, slot }: NodeBinding, running: boolean): void {
+  const { tenant, uid } = replica;
+  world.noteExecution({ tenant, workload, slot, uid, running, atMs: world.time.nowMs });
+}
