@@ -20,8 +20,8 @@ const benches: readonly Bench[] = [
   openBench,
   bindBench,
   decideBench,
-  preemptBench,
   scheduleBench,
+  preemptBench,
   simulateBench,
 ];
 

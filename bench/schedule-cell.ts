@@ -15,8 +15,7 @@ import type { Store } from '../src/store/contract.js';
 export interface ScheduleCell {
   readonly controlPlane: ControlPlane;
   create(kind: string, namespace: string | undefined, name: string, spec: object): Promise<void>;
-  /** Lets a suspended workload run. */
-  resume(namespace: string, name: string): Promise<void>;
+  addNodes(count: number): Promise<void>;
   /** Resolves when so many replicas are seen bound in the cache. */
   bound(count: number): Promise<void>;
   /** How long each replica took from when it was seen queued until it was seen bound. */
@@ -39,10 +38,10 @@ async function renewAll(
   epochs: ReadonlyMap<string, Epoch>,
   signal: AbortSignal,
 ): Promise<void> {
-  const nodes = [...epochs];
   const startedAt = performance.now();
   // By the clock, however late this wakes up.
   for (let renewed = 0; !signal.aborted;) {
+    const nodes = [...epochs];
     const due = ((performance.now() - startedAt) / renewMs) * nodes.length;
     for (; renewed < due; renewed++) {
       const [node, epoch] = nodes[renewed % nodes.length] as (typeof nodes)[number];
@@ -80,10 +79,14 @@ export async function openScheduleCell(
     if (outcome.kind !== 'Committed') throw new Error(JSON.stringify(outcome));
     epochs.set(node, outcome.result.epoch);
   };
-  for (let from = 0; from < options.nodes; from += 1_000)
-    await Promise.all(
-      Array.from({ length: Math.min(1_000, options.nodes - from) }, (_, at) => register(from + at)),
-    );
+  const addNodes = async (count: number): Promise<void> => {
+    const first = epochs.size;
+    for (let from = first; from < first + count; from += 1_000)
+      await Promise.all(
+        Array.from({ length: Math.min(1_000, first + count - from) }, (_, at) => register(from + at)),
+      );
+  };
+  await addNodes(options.nodes);
   const problems: string[] = [];
   const stop = new AbortController();
   const renewing = renewAll(authority, env, epochs, stop.signal);
@@ -129,12 +132,7 @@ export async function openScheduleCell(
       const draft = { apiVersion: 'berth.dev/v1', kind, metadata: { name }, spec };
       await objects.create(kindOf(kind), namespace, draft as unknown as BerthObject);
     },
-    resume: async (namespace, name) => {
-      await objects.modify(kindOf('Workload'), { kind: 'Workload', namespace, name }, 'spec', (live) => ({
-        ...live,
-        spec: { ...live.spec, suspend: false },
-      }));
-    },
+    addNodes,
     bound: (count) =>
       new Promise((resolve, reject) => {
         waiting = { count, resolve };

@@ -118,6 +118,10 @@ describe('berth up', () => {
     expect(taken.status).toBe(1);
     expect(taken.stderr).toMatch(/^error: .*address already in use.*\n$/);
     expect((await up('--port', 'many')).status).toBe(64);
+    expect((await up('--scheduler-shards', '0')).stderr).toContain('a whole number from 1 to 64');
+    const plugin = await up('--dir', join(scratch.path, 'plugged'), '--port', '0', '--plugin', 'no-such.js');
+    expect(plugin.status).toBe(1);
+    expect(plugin.stderr).toMatch(/^error: plugin no-such\.js: cannot be loaded: [^\n]*\n$/);
     expect((await up('--events-ttl', '10ms')).stderr).toContain('events are kept for 1s or longer');
     expect((await up('--history', 'long')).stderr).toContain('"long" is not a duration');
   });

@@ -153,8 +153,9 @@ export class SchedulingTerm {
     await this.#load();
     while (!this.#signal.aborted) {
       const isMore = this.#work();
-      if (isMore) await this.parts.env.yield();
-      else await this.#alarm.sleep(this.#restMs(), this.#signal);
+      if (!isMore) await this.#alarm.sleep(this.#restMs(), this.#signal);
+      // Also when an answer has rung: the next batch would be answered before anybody else had a turn.
+      await this.parts.env.yield();
     }
     this.#outbox.close();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { VirtualTime } from '../../env/virtual.js';
+import { realEnv } from '../../env/real.js';
 import type { Authority, Outcome } from '../../model/ports.js';
 import type { Reason } from '../../model/reasons.js';
 import type { Acting } from './acting.js';
@@ -20,7 +20,7 @@ async function carry(outcomes: readonly Outcome<undefined>[], signal = new Abort
   const acting: Acting = {
     objects: new FakeObjects(),
     authority: {} as Authority,
-    env: new VirtualTime({ seed: 1 }).machine('m').env,
+    env: realEnv(),
     report: (problem) => problems.push(problem),
     actor: { kind: 'collector', name: 'x' },
     giveUp: (why) => gaveUp.push(why),

@@ -35,6 +35,8 @@ export async function carryOut(
     while (mayGoOn()) {
       const part = operations.slice(next, (next += atOnceMax / 2));
       for (const outcome of await Promise.all(part.map((send) => send()))) judge(outcome);
+      // Answers come one upon the other: others would not get a turn between them.
+      if (mayGoOn()) await acting.env.yield();
     }
   };
   await Promise.all([sendPart(), sendPart()]);
