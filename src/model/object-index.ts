@@ -26,8 +26,9 @@ export class ObjectIndex<T extends BerthObject> {
   }
 
   /** For whoever follows changes already: takes one in. */
-  note({ type, kind, object, before }: ObjectChange): void {
-    if (kind !== this.kind) return;
+  note(change: ObjectChange): void {
+    if (change.kind !== this.kind) return;
+    const { type, object, before } = change;
     if (before !== undefined) this.#remove(before as T);
     if (type === 'DELETED') this.#remove(object as T);
     else this.#add(object as T);

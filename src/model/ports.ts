@@ -253,6 +253,7 @@ export interface Authority {
 
 // ---- objects, as controllers see them --------------------------------------------------------------------
 
+/** Objects may be put together only when somebody looks at them: look at the kind first. */
 export interface ObjectChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly kind: string;

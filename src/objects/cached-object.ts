@@ -1,4 +1,5 @@
 import type { BerthObject } from '../model/object.js';
+import type { ObjectChange } from '../model/ports.js';
 import { recordViews, renderRecord } from '../model/record-views.js';
 import type { Revision } from '../store/contract.js';
 import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
@@ -52,12 +53,11 @@ export class CachedObject {
   }
 }
 
-export interface ObjectEvent {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+/** A change of an object: after it, and before it; for DELETED the last state, with the revision of the deletion. */
+export interface ObjectEvent extends ObjectChange {
   readonly key: ObjectKey;
-  /** After the change; for DELETED the last state, with the revision of the deletion. */
-  readonly object: BerthObject;
-  readonly before: BerthObject | undefined;
+  /** Metadata and spec are as they were. */
+  readonly isOfStatusOnly: boolean;
 }
 
 export class CacheEvent implements ObjectEvent {
@@ -67,6 +67,14 @@ export class CacheEvent implements ObjectEvent {
     private readonly after: CachedObject,
     private readonly previous: CachedObject | undefined,
   ) {}
+
+  get kind(): string {
+    return this.key.kind;
+  }
+
+  get isOfStatusOnly(): boolean {
+    return this.type === 'MODIFIED' && this.previous?.specRevision === this.after.specRevision;
+  }
 
   get object(): BerthObject {
     return this.after.object;

@@ -80,9 +80,7 @@ export class CachedObjects implements Objects {
     while (!signal.aborted) {
       try {
         for await (const sets of watch)
-          for (const set of sets)
-            for (const { type, key, object, before } of set.changes)
-              onChange({ type, kind: key.kind, object, before });
+          for (const set of sets) for (const event of set.changes) onChange(event);
       } catch (error) {
         if (isBerthError(error, 'StoreClosed')) return;
       }

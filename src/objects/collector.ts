@@ -1,7 +1,9 @@
+import { Alarm } from '../env/alarm.js';
 import type { Env } from '../env/env.js';
 import { isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
+import { isRecordView } from '../model/record-views.js';
 import type { ObjectKey } from './keys.js';
 import { shownKey } from './keys.js';
 import type { CachedObject, ObjectEvent } from './cached-object.js';
@@ -21,7 +23,7 @@ export class Collector {
   // Invariant: `#dependents` holds, for every uid that some object names as its owner, those objects' keys.
   readonly #dependents = new Map<string, Map<string, ObjectKey>>();
   readonly #dirty = new Map<string, ObjectKey>();
-  #wake: (() => void) | undefined;
+  readonly #alarm: Alarm;
 
   constructor(
     private readonly parts: {
@@ -31,7 +33,9 @@ export class Collector {
       readonly kinds: readonly KindDefinition[];
       readonly tenantKind: KindDefinition;
     },
-  ) {}
+  ) {
+    this.#alarm = new Alarm(parts.env);
+  }
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
@@ -58,12 +62,13 @@ export class Collector {
     let isFollowing = true;
     const ended = following.then(() => {
       isFollowing = false;
-      this.#wake?.();
+      this.#alarm.ring();
     });
     while (isFollowing && !signal.aborted) {
       const [next] = this.#dirty;
       if (next === undefined) {
-        await this.#idle(signal);
+        const isQuiet = await this.#alarm.sleep(resyncMs, signal);
+        if (isQuiet) this.#indexAll();
         continue;
       }
       this.#dirty.delete(next[0]);
@@ -78,20 +83,6 @@ export class Collector {
     await ended;
   }
 
-  async #idle(signal: AbortSignal): Promise<void> {
-    const stop = new AbortController();
-    const onAbort = (): void => stop.abort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    this.#wake = onAbort;
-    const slept = await this.parts.env.sleep(resyncMs, stop.signal).then(
-      () => true,
-      () => false,
-    );
-    this.#wake = undefined;
-    signal.removeEventListener('abort', onAbort);
-    if (slept) this.#indexAll();
-  }
-
   #indexAll(): void {
     this.#dependents.clear();
     for (const kind of this.parts.kinds) {
@@ -102,7 +93,11 @@ export class Collector {
     }
   }
 
-  #note({ type, key, object, before }: ObjectEvent): void {
+  #note(event: ObjectEvent): void {
+    const { type, key } = event;
+    // Owners and what keeps an object stand in its metadata. Records that are seen as objects have no owners.
+    if (event.isOfStatusOnly || isRecordView(key.kind)) return;
+    const { object, before } = event;
     for (const { uid } of before?.metadata.ownerReferences ?? [])
       this.#dependents.get(uid)?.delete(shownKey(key));
     if (type !== 'DELETED') this.#index(key, object);
@@ -135,7 +130,7 @@ export class Collector {
 
   #markDirty(key: ObjectKey): void {
     this.#dirty.set(shownKey(key), key);
-    this.#wake?.();
+    this.#alarm.ring();
   }
 
   // ---- one object ----------------------------------------------------------------------------------------

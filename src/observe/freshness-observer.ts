@@ -23,8 +23,9 @@ export class FreshnessObserver {
   start(signal: AbortSignal): void {
     const { objects } = this.parts;
     objects.follow(
-      ({ type, kind, object }) => {
-        if (kind !== 'Lease') return;
+      (change) => {
+        if (change.kind !== 'Lease') return;
+        const { type, object } = change;
         const node = nodeOfLease(object.metadata.name);
         if (node === undefined) return;
         if (type === 'DELETED') this.#freshness.forget(node);

@@ -69,7 +69,10 @@ export class HoldReconciler implements Reconciler {
 }
 
 /** The holds that a change concerns: their own changes, and those of the replica that they are for. */
-export function* holdKeysOf(objects: Objects, { kind, object, before }: ObjectChange): Generator<string> {
+export function* holdKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
+  const { kind } = change;
+  if (kind !== 'Reservation' && kind !== 'Replica') return;
+  const { object, before } = change;
   const { namespace, name } = object.metadata;
   if (kind === 'Reservation') yield keyOfObject(namespace, name);
   if (kind !== 'Replica') return;

@@ -23,9 +23,14 @@ export class GrantReconciler implements Reconciler {
 }
 
 /** Ledgers change with every placement; what is granted changes rarely. */
-export function* tenantKeysOf({ type, kind, object, before }: ObjectChange): Generator<string> {
-  if (kind === 'Tenant') yield object.metadata.name;
-  if (kind !== 'TenantLedger') return;
+export function* tenantKeysOf(change: ObjectChange): Generator<string> {
+  const { type, kind } = change;
+  if (kind !== 'Tenant' && kind !== 'TenantLedger') return;
+  const { object, before } = change;
+  if (kind === 'Tenant') {
+    yield object.metadata.name;
+    return;
+  }
   const grantOf = (ledger: typeof object | undefined): unknown =>
     (ledger as TenantLedger | undefined)?.status?.grant;
   if (type !== 'MODIFIED' || !isDeepStrictEqual(grantOf(object), grantOf(before))) yield object.metadata.name;

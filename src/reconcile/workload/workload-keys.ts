@@ -15,20 +15,22 @@ export const workloadKeyOf = ({ metadata, spec }: Member): string =>
 
 /** The workloads that a change concerns. */
 export function* workloadKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
-  const { type, kind, object, before } = change;
+  const { type, kind } = change;
   switch (kind) {
-    case 'Workload':
+    case 'Workload': {
+      const { object, before } = change;
       // Its status is what this controller writes: that wakes nobody.
       if (type === 'MODIFIED' && !isWishChanged(object, before)) return;
       yield keyOfObject(object.metadata.namespace, object.metadata.name);
       return;
+    }
     case 'Replica':
     case 'WorkloadRevision':
     case 'Gang':
-      yield workloadKeyOf(object as Member);
+      yield workloadKeyOf(change.object as Member);
       return;
     case 'Node':
-      if (type === 'MODIFIED' && !isOfInterestToDaemons(object, before)) return;
+      if (type === 'MODIFIED' && !isOfInterestToDaemons(change.object, change.before)) return;
       for (const { metadata, spec } of objects.list<Workload>('Workload'))
         if (spec.type === 'Daemon') yield keyOfObject(metadata.namespace, metadata.name);
   }
