@@ -103,7 +103,7 @@ export class SchedulingTerm {
     this.#gangs = new GangDriver({
       ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, signal: this.#signal },
       ...{ policyRevision: parts.policyRevision, idPart: `${lease}.${shownEpoch(term.epoch)}` },
-      onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, reason, message),
+      onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, { reason, message }),
     });
     this.#intake = new Intake({
       ...{
@@ -263,7 +263,12 @@ export class SchedulingTerm {
     const [first] = result.waits;
     if (first !== undefined) reasons.add(first.reason);
     this.#queue.answer(turn, placed, waiting, [...reasons]);
-    if (first !== undefined) this.#explanations.lotWaits(turn.lot, first.reason, first.message);
+    if (first !== undefined)
+      this.#explanations.lotWaits(turn.lot, {
+        reason: first.reason,
+        message: first.message,
+        decision: decision.name,
+      });
   }
 
   #proposal(
@@ -348,7 +353,11 @@ export class SchedulingTerm {
     if (isHeld) this.#held.backOff(replica.uid, this.#nowMs());
     else {
       this.#queue.backOff(replica.uid, this.#nowMs());
-      this.#explanations.replicaWaits(replica, outcome.reason, outcome.message);
+      this.#explanations.replicaWaits(replica, {
+        reason: outcome.reason,
+        message: outcome.message,
+        ...(proposal.decision !== undefined && { decision: proposal.decision }),
+      });
     }
   }
 
