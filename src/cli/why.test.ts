@@ -104,7 +104,7 @@ spec: { region: local, zone: local, taints: [{ key: kept, value: back, effect: N
     const { status, stdout } = await cli.run('why wl/train -n bank');
     expect(status).toBe(2);
     expect(stdout).toMatch(
-      /^workload bank\/train cannot be placed: tenant bank would have more cpu than its limit/,
+      /^workload bank\/train cannot be placed: tenant bank uses [02] of the 4 cpu that its limit allows, and 6 more would be used/,
     );
     expect(stdout).toMatch(/in its way: QuotaExceeded, /);
   });
