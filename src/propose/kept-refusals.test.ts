@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import type { DecisionDraft } from './contract.js';
+import { KeptRefusals } from './kept-refusals.js';
+
+const draft = (full: number, more: Partial<DecisionDraft> = {}): DecisionDraft => ({
+  ...{ workload: 'w', revision: 'w-1', generation: 1, policyRevision: 'p', result: 'NotPlaced' },
+  ...{ reason: 'NodeFull', rejections: [{ reason: 'NodeFull', count: full, nodes: ['n1'] }] },
+  ...{ snapshot: { revision: '1', ageMs: 0, nodes: 9 }, ...more },
+});
+
+describe('KeptRefusals', () => {
+  it('is told once of a lot for which nothing has changed, on whatever snapshot it was tried', () => {
+    const kept = new KeptRefusals();
+    const later = { snapshot: { revision: '7', ageMs: 3, nodes: 9 } };
+    expect([kept.isNews('a', draft(9), 0), kept.isNews('a', draft(9, later), 5)]).toEqual([true, false]);
+    expect(kept.isNews('b', draft(9), 5)).toBe(true);
+  });
+
+  it.each<[string, DecisionDraft]>([
+    ['another count', draft(8)],
+    ['another reason', draft(9, { reason: 'Tainted' })],
+    ['another generation', draft(9, { generation: 2 })],
+    ['another policy', draft(9, { policyRevision: 'q' })],
+    ['another number of nodes', draft(9, { snapshot: { revision: '1', ageMs: 0, nodes: 10 } })],
+  ])('takes %s for news', (_, other) => {
+    const kept = new KeptRefusals();
+    kept.isNews('a', draft(9), 0);
+    expect([kept.isNews('a', other, 5), kept.isNews('a', other, 6)]).toEqual([true, false]);
+  });
+
+  it('says it again after ten minutes, and after something was placed', () => {
+    const kept = new KeptRefusals();
+    kept.isNews('a', draft(9), 0);
+    expect([599_999, 600_000].map((ms) => kept.isNews('a', draft(9), ms))).toEqual([false, true]);
+    kept.forget('a');
+    expect(kept.isNews('a', draft(9), 600_001)).toBe(true);
+  });
+
+  it('is bounded: past the most it forgets the one kept longest ago', () => {
+    const kept = new KeptRefusals(2);
+    for (const lot of ['a', 'b', 'c']) kept.isNews(lot, draft(9), 0);
+    expect(['b', 'c', 'a'].map((lot) => kept.isNews(lot, draft(9), 1))).toEqual([false, false, true]);
+  });
+});
