@@ -12,22 +12,28 @@ const lotsMax = 10_000;
  */
 export class KeptRefusals {
   // In the order in which they were kept.
-  readonly #last = new Map<string, { readonly said: string; readonly atMs: number }>();
+  readonly #last = new Map<
+    string,
+    { readonly said: string; readonly decision: string; readonly atMs: number }
+  >();
 
   constructor(private readonly max = lotsMax) {}
 
-  /** Whether this turn of a lot, which placed nothing, says something that was not said lately. Then it is remembered. */
-  isNews(lot: string, draft: DecisionDraft, nowMs: number): boolean {
+  /**
+   * The decision whose receipt says what this turn of a lot, which placed nothing, says: this one, which is then to be
+   * kept, or one that was kept lately.
+   */
+  receiptFor(lot: string, decision: string, draft: DecisionDraft, nowMs: number): string {
     const said = saidBy(draft);
     const last = this.#last.get(lot);
-    if (last?.said === said && nowMs - last.atMs < againAfterMs) return false;
+    if (last?.said === said && nowMs - last.atMs < againAfterMs) return last.decision;
     this.#last.delete(lot);
-    this.#last.set(lot, { said, atMs: nowMs });
+    this.#last.set(lot, { said, decision, atMs: nowMs });
     for (const [oldest, { atMs }] of this.#last) {
       if (this.#last.size <= this.max && nowMs - atMs < againAfterMs) break;
       this.#last.delete(oldest);
     }
-    return true;
+    return decision;
   }
 
   /** It found a place: its next refusal is news again. */

@@ -255,7 +255,11 @@ export class SchedulingTerm {
     for (const plan of result.plans) this.#reserve(plan, version, decision);
     const placed = result.placements.length + result.plans.length;
     if (placed > 0) this.#refusals.forget(turn.lot);
-    if (placed > 0 || this.#refusals.isNews(turn.lot, result.decision, this.#nowMs())) decision.proposed();
+    const receipt =
+      placed > 0
+        ? decision.name
+        : this.#refusals.receiptFor(turn.lot, decision.name, result.decision, this.#nowMs());
+    if (receipt === decision.name) decision.proposed();
     const waiting: string[] = [];
     const reasons = new Set<TurnResult['waits'][number]['reason']>();
     for (const wait of result.waits) {
@@ -270,7 +274,7 @@ export class SchedulingTerm {
       this.#explanations.lotWaits(turn.lot, {
         reason: first.reason,
         message: first.message,
-        decision: decision.name,
+        decision: receipt,
       });
   }
 
