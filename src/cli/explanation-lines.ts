@@ -4,6 +4,10 @@ import type { Cure, Explanation, NodeVerdicts, PlacementFacts } from '../model/e
 import { formatTable } from './print-table.js';
 import { painted } from './terminal.js';
 
+// With what stands before it, a line of names has at most 120 columns.
+const width = 116;
+const decisionNodesWidth = 40;
+
 /** An explanation for people: the first line is the answer, what it rests on follows. */
 export function explanationLines(explanation: Explanation, now: WallInstant): string[] {
   const ago = (at: string): string => shownAge(wallMs(now) - Date.parse(at));
@@ -22,11 +26,11 @@ export function explanationLines(explanation: Explanation, now: WallInstant): st
             decisions.map((each) => [
               each.name,
               ago(each.at),
-              each.result,
+              each.reason === undefined ? each.result : `${each.result}: ${each.reason}`,
               each.snapshotRevision,
               `${Math.round(each.snapshotAgeMs)}ms`,
               counted(each.answers) || '-',
-              each.nodes.join(', ') || '-',
+              each.nodes.length === 0 ? '-' : named(each.nodes, each.nodes.length, decisionNodesWidth),
             ]),
           )
             .trimEnd()
@@ -84,19 +88,17 @@ function placementLines({
 }: PlacementFacts): string[] {
   const { rejections, cures } = rest;
   const fit = fits.count === 0 ? 'none takes' : `${fits.count} take`;
-  const some = fits.nodes.length === 0 ? '' : `: ${named(fits.nodes, fits.count)}`;
-  const rows = rejections.map((each) => [
-    each.reason,
-    String(each.count),
-    named(each.nodes.slice(0, 4), each.count),
-    each.message,
-  ]);
-  const table = formatTable(['REASON', 'NODES', 'SUCH AS', 'FOR EXAMPLE'], rows);
+  const some = fits.nodes.length === 0 ? '' : `: ${named(fits.nodes, fits.count, 60)}`;
+  const widest = Math.max(...rejections.map(({ count }) => String(count).length));
+  const refused = rejections.flatMap(({ reason, count, nodes: names, message }) => {
+    const head = `${String(count).padStart(widest)} ${reason}: `;
+    return [`${head}${named(names.slice(0, 4), count, width - head.length)}`, `    ${message}`];
+  });
   return [
     ...section(`Nodes (at revision ${revision})`, [
       `of ${nodes} ${fit} ${replica} now${some}`,
       ...(quota === undefined ? [] : [`${quota.reason}: ${quota.message}`]),
-      ...(rows.length === 0 ? [] : table.trimEnd().split('\n')),
+      ...refused,
     ]),
     ...section(
       'What would help',
@@ -126,5 +128,11 @@ const counted = (counts: Readonly<Record<string, number>>): string =>
     .map(([name, count]) => `${count} ${name}`)
     .join(', ');
 
-const named = (names: readonly string[], count: number): string =>
-  names.join(', ') + (count > names.length ? `, … (${count - names.length} more)` : '');
+/** As many of the names as there is room for, one at least, and how many more there are. */
+function named(names: readonly string[], count: number, columns: number): string {
+  for (let some = names.length; ; some--) {
+    const more = count > some ? `, … (${count - some} more)` : '';
+    const shown = names.slice(0, some).join(', ') + more;
+    if (shown.length <= columns || some <= 1) return shown;
+  }
+}

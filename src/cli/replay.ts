@@ -4,6 +4,7 @@ import { usageFailure } from './command-failure.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { pathIn } from './kind-lookup.js';
 import { readManifests } from './manifests.js';
+import { oneTarget } from './object-words.js';
 import { outputOption } from './option-values.js';
 import { formatValue } from './print-objects.js';
 import { formatTable } from './print-table.js';
@@ -19,7 +20,7 @@ interface ReplayOptions extends ClientOptions {
 
 export const replayCommand = (): Command =>
   clientCommand('replay', 'run a scheduling decision again from its own inputs and compare the choice')
-    .argument('[decision]', 'the name of a decision that a server keeps')
+    .argument('[decision]', 'NAME or decision/NAME, of a decision that a server keeps')
     .option('-f, --filename <file>', 'read it from a file instead, as JSON or YAML; - is standard input')
     .option(
       '--plugin <file>',
@@ -33,8 +34,13 @@ export const replayCommand = (): Command =>
         return inSession(options, async (session) => {
           if (name === undefined)
             throw usageFailure('which decision? Give its name, or a file that has it with -f');
-          const kind = (await session.kinds()).find('decisions');
-          return compare(await session.client.get(pathIn(kind, session.namespace), name), options);
+          const target = oneTarget([name.includes('/') ? name : `decision/${name}`], await session.kinds());
+          if (target.kind.kind !== 'Decision')
+            throw usageFailure(`a decision can be run again, not a ${target.kind.singular}`);
+          return compare(
+            await session.client.get(pathIn(target.kind, session.namespace), target.name),
+            options,
+          );
         });
       try {
         if (name !== undefined) throw usageFailure('give the name of a decision or -f, not both');
@@ -67,9 +73,10 @@ async function compare(decision: unknown, { output, plugin }: ReplayOptions): Pr
       ),
     );
   const placed = choices.filter(({ node }) => node !== undefined).length;
+  const all = choices.length === 1 ? 'its one replica' : `all ${choices.length} replicas`;
   say(
     differences.length === 0
-      ? `decision ${name} run again: the same choice for all ${choices.length} replicas, ${placed} placed`
+      ? `decision ${name} run again: the same choice for ${all}, ${placed} placed`
       : `decision ${name} run again: another choice for ${differences.length} of ${choices.length} replicas`,
   );
   return differences.length === 0 ? exitCodes.done : exitCodes.conditionFailed;

@@ -23,10 +23,17 @@ export async function runUntilStopped(
     import('../model/errors.js'),
   ]);
   const fail = (error: unknown): void => {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code, message, address, port } = error as NodeJS.ErrnoException & {
+      address?: string;
+      port?: number;
+    };
     const isExpected =
       isBerthError(error) || ['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOENT'].includes(code ?? '');
-    process.stderr.write(isExpected ? `error: ${message}\n` : `defect: ${(error as Error).stack}\n`);
+    const said =
+      code === 'EADDRINUSE'
+        ? `another process listens on ${address} port ${port}; choose another port, or 0 for any that is free`
+        : message;
+    process.stderr.write(isExpected ? `error: ${said}\n` : `defect: ${(error as Error).stack}\n`);
   };
   try {
     const running = await start({
@@ -52,6 +59,7 @@ const codes: Readonly<Partial<Record<string, ExitCode>>> = {
   InvalidStoreAddress: exitCodes.usage,
   InvalidHost: exitCodes.usage,
   InvalidFleet: exitCodes.usage,
+  InvalidPlugin: exitCodes.usage,
   InvalidKubeconfig: exitCodes.usage,
   ServerUnreachable: exitCodes.unreachable,
   Unauthorized: exitCodes.notAllowed,

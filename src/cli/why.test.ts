@@ -104,7 +104,7 @@ spec: { region: local, zone: local, taints: [{ key: kept, value: back, effect: N
     const { status, stdout } = await cli.run('why wl/train -n bank');
     expect(status).toBe(2);
     expect(stdout).toMatch(
-      /^workload bank\/train cannot be placed: tenant bank would have more cpu than its limit/,
+      /^workload bank\/train cannot be placed: tenant bank uses [02] of the 4 cpu that its limit allows, and 6 more would be used/,
     );
     expect(stdout).toMatch(/in its way: QuotaExceeded, /);
   });
@@ -151,13 +151,13 @@ spec: { region: local, zone: local, taints: [] }
     expect(await cli.ok('why node/n2 -n bank')).toContain(name);
     const replayed = await cli.run(`replay ${name} -n bank`);
     expect(replayed).toMatchObject({ status: 0, stdout: '' });
-    expect(replayed.stderr).toContain('the same choice for all 1 replicas, 1 placed');
+    expect(replayed.stderr).toContain('the same choice for its one replica, 1 placed');
   });
 
   it('runs a decision again that found no place', async () => {
     const names = await cli.ok('get decisions -n bank --field-selector spec.workload=train -o name');
     const [name = ''] = names.trim().split('\n');
-    expect((await cli.run(`replay ${name.slice('decision/'.length)} -n bank`)).status).toBe(0);
+    expect((await cli.run(`replay ${name} -n bank`)).status).toBe(0);
   });
 
   it('speaks of a node too', async () => {
@@ -174,6 +174,7 @@ spec: { region: local, zone: local, taints: [] }
     ['why-not node/n1 --node n1', 1, 'why-not is asked of what runs there'],
     ['why-not score -n bank', 64, "required option '--node <name>' not specified"],
     ['replay', 64, 'which decision?'],
+    ['replay wl/score', 64, 'a decision can be run again, not a workload'],
     ['replay nothing.000', 1, 'decision default/nothing.000 is not kept, or not any more'],
   ])('%s ends with %i and one line', async (words, status, message) => {
     const ran = await cli.run(words);

@@ -3,6 +3,7 @@ import { amountCharged, amountsAsked, rankOf, refusedByGrant } from '../model/as
 import type { Charge } from '../model/parts/charge.js';
 import { pickPorts } from '../model/pick-ports.js';
 import type { NodeAccount } from '../model/records.js';
+import { shownCount, shownResource } from '../model/shown-resource.js';
 import type { Context } from './context.js';
 import { reject, type Rejection } from './decision.js';
 import type { Draft } from './draft.js';
@@ -29,7 +30,7 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
   if (over !== undefined && context.checks.has('bind.capacity'))
     return reject(
       'NodeFull',
-      `node ${node.metadata.name} has not enough ${over} left: ${shown(now, over)} asked for, ${shown(subtractAmounts(account.allocatable, account.used), over)} free`,
+      `node ${node.metadata.name} has not enough ${shownResource(over)} left: ${shown(now, over)} asked for, ${shown(subtractAmounts(account.allocatable, account.used), over)} free`,
     );
   const devices = pickDevices(context, account, now, wanted.devices);
   if ('kind' in devices) return devices;
@@ -59,7 +60,7 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
 const none: Readonly<Record<string, never>> = {};
 
 const shown = (amount: Amount, resource: string): string =>
-  `${Math.max(0, countOf(amount, resource) ?? 0)}${resource === 'cpu' ? 'm' : ''}`;
+  shownCount(resource, countOf(amount, resource) ?? 0);
 
 type Picked<T> = { readonly picked: Readonly<Record<string, T>> };
 

@@ -43,22 +43,22 @@ const cases: readonly Case[] = [
     title: 'more cores than are left',
     asks: { cpu: '6' },
     prepare: others({ cpu: '4' }),
-    answer: 'NodeFull: node n1 has not enough cpu left: 6000m asked for, 4000m free',
+    answer: 'NodeFull: node n1 has not enough cpu left: 6 asked for, 4 free',
   },
   {
     title: 'more memory than there is',
     asks: { memory: '17Gi' },
-    answer: 'NodeFull: node n1 has not enough memory left: 18253611008 asked for, 17179869184 free',
+    answer: 'NodeFull: node n1 has not enough memory left: 17Gi asked for, 16Gi free',
   },
   {
     title: 'a class of devices that it has none of',
     asks: { devices: { fpga: 1 } },
-    answer: 'NodeFull: node n1 has not enough device/fpga left: 1 asked for, 0 free',
+    answer: 'NodeFull: node n1 has not enough fpga left: 1 asked for, 0 free',
   },
   {
     title: 'a class of devices with the name of a property that every object has',
     asks: { devices: { constructor: 1 } },
-    answer: 'NodeFull: node n1 has not enough device/constructor left: 1 asked for, 0 free',
+    answer: 'NodeFull: node n1 has not enough constructor left: 1 asked for, 0 free',
   },
   {
     title: 'a device that is claimed',
@@ -95,12 +95,13 @@ const cases: readonly Case[] = [
     title: 'more than the limit of the tenant',
     asks: { cpu: '3' },
     tenant: { limit: { cpu: '2' } },
-    answer: 'QuotaExceeded: tenant shop would have more cpu than its limit',
+    answer: 'QuotaExceeded: tenant shop uses 0 of the 2 cpu that its limit allows, and 3 more would be used',
   },
   {
     title: 'one replica more than the limit',
     tenant: { limit: { replicas: 0 } },
-    answer: 'QuotaExceeded: tenant shop would have more replicas than its limit',
+    answer:
+      'QuotaExceeded: tenant shop uses 0 of the 0 replicas that its limit allows, and 1 more would be used',
   },
   {
     title: 'a device of a class that the limit forbids since it was changed',
@@ -110,7 +111,7 @@ const cases: readonly Case[] = [
       await cell.set('Tenant', 'shop', { limit: { devices: { fpga: 1, gpu: 0 } } });
       done(await cell.grant('shop'));
     },
-    answer: 'QuotaExceeded: tenant shop would have more device/gpu than its limit',
+    answer: 'QuotaExceeded: tenant shop uses 0 of the 0 gpu that its limit allows, and 1 more would be used',
   },
   {
     title: 'a region that is not among those allowed',
@@ -297,7 +298,7 @@ describe('[S4] what bind and reserve say of a placement that may not be', () => 
     );
     await put({ isExpired: false, source: 'Part', most: { replicas: 0 } });
     expect(answer(await cell.bind(replica, 'n1'))).toBe(
-      'GrantExhausted: tenant shop would have more replicas than is granted to this cell',
+      'GrantExhausted: tenant shop uses 0 of the 0 replicas that it is granted in this cell, and 1 more would be used',
     );
     done(await cell.grant('shop'));
     done(await cell.bind(replica, 'n1'));

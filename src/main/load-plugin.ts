@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BerthError } from '../model/errors.js';
@@ -9,7 +10,8 @@ export async function loadPlugin(file: string): Promise<Plugin> {
   try {
     module = await import(pathToFileURL(resolve(file)).href);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const said = error instanceof Error ? error.message : String(error);
+    const message = existsSync(file) ? said : 'there is no such file';
     throw new BerthError('InvalidPlugin', `plugin ${file}: cannot be loaded: ${message}`, { cause: error });
   }
   return readPlugin(file, module);

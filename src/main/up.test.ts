@@ -73,8 +73,9 @@ describe('berth up', () => {
 
   it('finds all that was acknowledged when it is started again after a kill, ten times', async () => {
     const random = new SeededRandom(process.env['SEED'] ?? String(Date.now()));
+    const headers = { 'content-type': 'application/json' };
     const acknowledged = new Map<string, string>();
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round <= 10; round++) {
       const { child, ended } = await start();
       const client = testClient(join(dir(), 'kubeconfig'));
       const list = JSON.parse((await client.send('GET', workloads)).text) as {
@@ -82,28 +83,33 @@ describe('berth up', () => {
       };
       const found = new Map(list.items.map(({ metadata }) => [metadata.name, metadata.uid]));
       for (const [name, uid] of acknowledged) expect(found.get(name), `round ${round}: ${name}`).toBe(uid);
-      let running = true;
+      // The last start only looks for what was acknowledged before the tenth kill.
+      const killAfter = acknowledged.size + (round < 10 ? 10 + random.integer(30) : 0);
+      let isKilled = false;
+      const kill = (): void => {
+        isKilled = true;
+        child.kill('SIGKILL');
+      };
+      if (acknowledged.size === killAfter) kill();
       const writers = Array.from({ length: 8 }, async (_, writer) => {
-        for (let number = 0; running; number++) {
+        for (let number = 0; !isKilled; number++) {
           const name = `r${round}-w${writer}-${number}`;
-          const headers = { 'content-type': 'application/json' };
           const answer = await client
             .send('POST', workloads, { headers, body: workload(name) })
             .catch(() => undefined);
           if (answer === undefined) return;
           expect(answer.status).toBe(201);
           acknowledged.set(name, (JSON.parse(answer.text) as { metadata: { uid: string } }).metadata.uid);
+          // Not at the acknowledgement: somewhere in the writes that are under way behind it.
+          if (acknowledged.size === killAfter) setTimeout(kill, random.integer(20));
         }
       });
-      await new Promise((resolve) => setTimeout(resolve, 100 + random.integer(300)));
-      child.kill('SIGKILL');
-      running = false;
       await ended;
+      isKilled = true;
       await Promise.all(writers);
       client.close();
     }
-    expect(acknowledged.size).toBeGreaterThan(100);
-  }, 90_000);
+  }, 180_000);
 
   it('says in one line why it cannot start', async () => {
     const up = (...words: string[]): Promise<Ran> => run(process.execPath, [program, 'up', ...words]);
@@ -116,12 +122,14 @@ describe('berth up', () => {
     const port = /:(\d+) /.exec(said)?.[1] ?? '';
     const taken = await up('--dir', join(scratch.path, 'other'), '--port', port);
     expect(taken.status).toBe(1);
-    expect(taken.stderr).toMatch(/^error: .*address already in use.*\n$/);
+    expect(taken.stderr).toMatch(
+      /^error: another process listens on 127\.0\.0\.1 port \d+; choose another port[^\n]*\n$/,
+    );
     expect((await up('--port', 'many')).status).toBe(64);
     expect((await up('--scheduler-shards', '0')).stderr).toContain('a whole number from 1 to 64');
     const plugin = await up('--dir', join(scratch.path, 'plugged'), '--port', '0', '--plugin', 'no-such.js');
-    expect(plugin.status).toBe(1);
-    expect(plugin.stderr).toMatch(/^error: plugin no-such\.js: cannot be loaded: [^\n]*\n$/);
+    expect(plugin.status).toBe(64);
+    expect(plugin.stderr).toBe('error: plugin no-such.js: cannot be loaded: there is no such file\n');
     expect((await up('--events-ttl', '10ms')).stderr).toContain('events are kept for 1s or longer');
     expect((await up('--history', 'long')).stderr).toContain('"long" is not a duration');
   });

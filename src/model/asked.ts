@@ -1,9 +1,10 @@
-import { addAmounts, type Amount, amountOf, firstOver, subtractAmounts } from './amount.js';
+import { addAmounts, type Amount, amountOf, countOf, firstOver, subtractAmounts } from './amount.js';
 import type { TenantSpec } from './kinds/tenant.js';
 import type { Charge } from './parts/charge.js';
 import type { Template } from './parts/template.js';
 import type { Reason } from './reasons.js';
 import type { TenantAccount } from './records.js';
+import { shownCount, shownResource } from './shown-resource.js';
 
 /** What a replica asks for, and what its tenant's account says to that: the same for who proposes and who commits. */
 
@@ -55,12 +56,15 @@ export function refusedByGrant(
     };
   const over = firstOver(used, more, grant.most, 'isUnlimited');
   if (over === undefined) return undefined;
-  return grant.source === 'Whole'
-    ? { reason: 'QuotaExceeded', message: `tenant ${tenant} would have more ${over} than its limit` }
-    : {
-        reason: 'GrantExhausted',
-        message: `tenant ${tenant} would have more ${over} than is granted to this cell`,
-      };
+  const [has, asks, most] = [used, more, grant.most].map((amount) =>
+    shownCount(over, countOf(amount, over) ?? 0),
+  );
+  const isWhole = grant.source === 'Whole';
+  const bound = isWhole ? 'its limit allows' : 'it is granted in this cell';
+  return {
+    reason: isWhole ? 'QuotaExceeded' : 'GrantExhausted',
+    message: `tenant ${tenant} uses ${has} of the ${most} ${shownResource(over)} that ${bound}, and ${asks} more would be used`,
+  };
 }
 
 /** Guaranteed if all of it is within the guarantee, beside what is charged as Guaranteed already. */

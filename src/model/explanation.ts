@@ -108,6 +108,8 @@ export interface DecisionDigest {
   readonly workload: string;
   readonly at: string;
   readonly result: string;
+  /** Why some or all found no place. */
+  readonly reason?: string;
   readonly snapshotRevision: string;
   readonly snapshotAgeMs: number;
   /** What the authority answered, and how often: `Committed`, `Rejected NodeFull`, `no answer`. */

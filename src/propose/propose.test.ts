@@ -52,7 +52,7 @@ describe('propose', () => {
       {
         reason: 'NodeFull',
         message:
-          'none of 3 nodes takes it (1 Tainted, 1 RegionNotAllowed, 1 NodeFull): node n1 has not enough cpu left: 1000m asked for, 0m free',
+          'none of 3 nodes takes it (1 Tainted, 1 RegionNotAllowed, 1 NodeFull): node n1 has not enough cpu left: 1 asked for, 0 free',
         reasons: ['Tainted', 'RegionNotAllowed', 'NodeFull'],
       },
     ]);

@@ -265,6 +265,7 @@ class TurnOf {
       snapshot: { revision: cell.version, ageMs: options.snapshotAgeMs ?? 0, nodes: cell.nodes.nodeCount },
       policyRevision: policyRevision(options.policy),
       result: this.#waits.length === 0 ? 'Placed' : this.#placements.length === 0 ? 'NotPlaced' : 'Partly',
+      ...(this.#waits[0] !== undefined && { reason: this.#waits[0].reason }),
       quota: {
         revision: cell.version,
         used: amountsOf(used),

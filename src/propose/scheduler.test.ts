@@ -141,6 +141,20 @@ describe('Scheduler', () => {
     expect(authority.calls).toBe(0);
   });
 
+  it('keeps one receipt of what it tries in vain again and again, and another after ten minutes', async () => {
+    const { records, core, decisions, forMs } = open();
+    records.offer(1, 1);
+    records.queue('r1');
+    await forMs(301_000);
+    expect(core.turns).toBeGreaterThan(4);
+    expect(decisions.map(({ spec }) => spec.result)).toEqual(['NotPlaced']);
+    await forMs(400_000);
+    expect(decisions).toHaveLength(2);
+    records.offer(2, 1);
+    await forMs(100);
+    expect(decisions.map(({ spec }) => spec.result)).toEqual(['NotPlaced', 'NotPlaced', 'Placed']);
+  });
+
   it('wakes what waits when a change could cure it', async () => {
     const { records, core, forMs } = open();
     records.offer(1, 1);

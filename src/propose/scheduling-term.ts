@@ -11,6 +11,7 @@ import { Explanations } from './explanations.js';
 import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
 import { Intake } from './intake.js';
+import { KeptRefusals } from './kept-refusals.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
 import { type Batching, Outbox, type Sent } from './outbox.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
@@ -72,6 +73,7 @@ export class SchedulingTerm {
   readonly #intake: Intake;
   readonly #outbox: Outbox<About>;
   readonly #explanations: Explanations;
+  readonly #refusals = new KeptRefusals();
   readonly #alarm: Alarm;
   readonly #actor: Actor;
   readonly #signal: AbortSignal;
@@ -251,8 +253,13 @@ export class SchedulingTerm {
       this.#outbox.add(proposal, { decision, isHeld: false });
     }
     for (const plan of result.plans) this.#reserve(plan, version, decision);
-    decision.proposed();
     const placed = result.placements.length + result.plans.length;
+    if (placed > 0) this.#refusals.forget(turn.lot);
+    const receipt =
+      placed > 0
+        ? decision.name
+        : this.#refusals.receiptFor(turn.lot, decision.name, result.decision, this.#nowMs());
+    if (receipt === decision.name) decision.proposed();
     const waiting: string[] = [];
     const reasons = new Set<TurnResult['waits'][number]['reason']>();
     for (const wait of result.waits) {
@@ -267,7 +274,7 @@ export class SchedulingTerm {
       this.#explanations.lotWaits(turn.lot, {
         reason: first.reason,
         message: first.message,
-        decision: decision.name,
+        decision: receipt,
       });
   }
 

@@ -27,7 +27,7 @@ describe('verdicts', () => {
         filter: 'resources',
         passes: false,
         reason: 'NodeFull',
-        message: 'node n1 has not enough cpu left: 1000m asked for, 500m free',
+        message: 'node n1 has not enough cpu left: 1 asked for, 500m free',
       },
     ]);
     expect(verdicts).toContainEqual({ filter: 'quota', passes: true });

@@ -29,7 +29,8 @@ export function readFleet(text: string, file: string): Fleet {
   const [error] = document.errors;
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);
-    throw new BerthError('InvalidFleet', `${file}:${line}:${col}: ${error.message}`);
+    const said = error.code === 'MULTIPLE_DOCS' ? 'a fleet file is one document, not several' : error.message;
+    throw new BerthError('InvalidFleet', `${file}:${line}:${col}: ${said}`);
   }
   const object: unknown = document.toJS({ maxAliasCount: 1_000 });
   if (typeof object !== 'object' || object === null || Array.isArray(object))

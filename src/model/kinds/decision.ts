@@ -38,6 +38,7 @@ const spec = record(
     result: choice('Whether every replica, some or none found a place.', ['Placed', 'Partly', 'NotPlaced']),
   },
   {
+    reason: text('Why some or all found no place, from the table of reasons.', { maxLength: 253 }),
     scheduler: record('Who decided.', { name: text('Its name.', { maxLength: 253 }), epoch }),
     server: text('The server that keeps this decision.', { maxLength: 253 }),
     quota: record(
@@ -115,7 +116,7 @@ export const decision = defineKind({
   columns: [
     column('Workload', 'string', '.spec.workload', 'The workload whose replicas were placed.'),
     column('Result', 'string', '.spec.result', 'Whether they found a place.'),
-    column('Top-Reason', 'string', topReason, 'Why most nodes were ruled out.'),
+    column('Reason', 'string', '.spec.reason', 'Why some or all did not.'),
     column('Snapshot', 'string', '.spec.snapshot.revision', 'The revision it was decided on.', 1),
     column('Policy', 'string', '.spec.policyRevision', 'The policy that was applied.', 1),
     ageColumn,
@@ -129,8 +130,3 @@ export const decision = defineKind({
   ],
   check: (object, before) => (before === undefined ? [] : checkUnchanged('spec', object.spec, before.spec)),
 });
-
-function topReason(object: { readonly spec?: Readonly<Record<string, unknown>> }): string | undefined {
-  const rejections = (object as Partial<Decision>).spec?.rejections ?? [];
-  return rejections.toSorted((a, b) => b.count - a.count)[0]?.reason;
-}

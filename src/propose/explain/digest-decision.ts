@@ -24,6 +24,7 @@ export function digestOf({ metadata, spec }: Decision): DecisionDigest {
     workload: spec.workload,
     at: spec.at,
     result: spec.result,
+    ...(spec.reason !== undefined && { reason: spec.reason }),
     snapshotRevision: spec.snapshot.revision,
     snapshotAgeMs: spec.snapshot.ageMs,
     answers,

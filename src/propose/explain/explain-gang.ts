@@ -2,7 +2,7 @@ import type { PlacementFacts } from '../../model/explanation.js';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
-import { type ObjectSide, shownRefusal, topReason } from './explain-replica.js';
+import { type ObjectSide, refusalOf, shownRefusal } from './explain-replica.js';
 
 export interface GangFacts {
   readonly gang: Gang;
@@ -24,7 +24,11 @@ export function explainGang({ gang, members, placement }: GangFacts): ObjectSide
   const cannot = current !== 'Committed' && placement?.isPlaceable === false;
   const state = cannot ? 'CannotBePlaced' : current === 'Committed' ? 'AsWanted' : 'OnItsWay';
   const live = members.filter((member) => !isTerminal(member.status?.stage ?? 'Queued')).length;
-  const reason = cannot ? topReason(placement) : current === 'Committed' ? undefined : 'GangIncomplete';
+  const reason = cannot
+    ? refusalOf(placement)?.reason
+    : current === 'Committed'
+      ? undefined
+      : 'GangIncomplete';
   return {
     state,
     stages,

@@ -30,8 +30,11 @@ export function explainReplica(facts: ReplicaFacts): ObjectSide {
   const waiting = waitingOf(replica, workload?.spec.type === 'Batch');
   const last = replica.status?.transitions?.at(-1);
   const node = replica.status?.binding?.node;
-  const message = waitingMessage(replica) || placementMessage(placement);
   const state = stateOf(facts, stage, waiting !== undefined);
+  // What the scheduler told it may be old: what the rules say now goes first.
+  const refusal =
+    stage === 'Queued' && state === 'CannotBePlaced' ? refusalOf(placement, waiting?.reason) : undefined;
+  const message = refusal?.message ?? waitingMessage(replica);
   const deadline = deadlineOf(facts, stage);
   const isOver = isTerminal(stage);
   const common = {
@@ -43,17 +46,14 @@ export function explainReplica(facts: ReplicaFacts): ObjectSide {
     ...(placement !== undefined && { placement }),
     notes: notesOf(facts, stage),
   };
-  const reason = isOver
-    ? (last?.reason ?? stage)
-    : stage === 'Queued' && state === 'CannotBePlaced'
-      ? (topReason(placement) ?? waiting?.reason)
-      : waiting?.reason;
+  const reason = isOver ? (last?.reason ?? stage) : (refusal?.reason ?? waiting?.reason);
+  const limitedBy = refusal !== undefined && refusal === placement?.quota ? 'Quota' : waiting?.boundary;
   return {
     ...common,
     ...(reason !== undefined && { reason }),
     ...(!isOver &&
       waiting !== undefined && {
-        ...(waiting.boundary !== undefined && { limitedBy: waiting.boundary }),
+        ...(limitedBy !== undefined && { limitedBy }),
         nextMove: waiting.nextMove,
       }),
     ...(deadline !== undefined && { deadline }),
@@ -61,9 +61,12 @@ export function explainReplica(facts: ReplicaFacts): ObjectSide {
   };
 }
 
-/** The one reason that is told: quota holds for every node, else what rules out most of them. */
-export const topReason = (placement: PlacementFacts | undefined): string | undefined =>
-  placement?.quota?.reason ?? placement?.rejections[0]?.reason;
+/** The one refusal that is told: quota holds for every node, else what the scheduler named, else what rules out most. */
+export const refusalOf = (
+  placement: PlacementFacts | undefined,
+  told?: string,
+): { readonly reason: string; readonly message: string } | undefined =>
+  placement?.quota ?? placement?.rejections.find(({ reason }) => reason === told) ?? placement?.rejections[0];
 
 /** Why it cannot be placed now: `none of 12 nodes takes it (9 NodeFull, 3 Tainted)`. */
 export function shownRefusal({ quota, nodes, fits, rejections }: PlacementFacts, it: string): string {
@@ -76,11 +79,6 @@ export function shownRefusal({ quota, nodes, fits, rejections }: PlacementFacts,
         : `none of ${nodes} nodes takes ${it} (${counts})`;
   if (quota === undefined) return onNodes;
   return fits.count > 0 ? quota.message : `${quota.message}, and ${onNodes}`;
-}
-
-function placementMessage(placement: PlacementFacts | undefined): string {
-  if (placement === undefined || placement.isPlaceable) return '';
-  return placement.quota?.message ?? placement.rejections[0]?.message ?? '';
 }
 
 function stateOf(

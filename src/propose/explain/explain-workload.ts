@@ -1,8 +1,9 @@
+import { completionsOf } from '../../model/completions.js';
 import type { Explanation, PlacementFacts } from '../../model/explanation.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
-import { type ObjectSide, shownRefusal, topReason } from './explain-replica.js';
+import { explainReplica, type ObjectSide, shownRefusal } from './explain-replica.js';
 
 export interface WorkloadFacts {
   readonly workload: Workload;
@@ -22,8 +23,8 @@ export function explainWorkload({ workload, replicas, placement }: WorkloadFacts
   }
   const { progress } = status ?? {};
   const isSeen = (status?.observedGeneration ?? 0) >= metadata.generation;
-  const desired = status?.desired ?? spec.replicas ?? 0;
   const isBatch = spec.type === 'Batch';
+  const desired = isBatch ? completionsOf(spec) : (status?.desired ?? spec.replicas ?? 0);
   const there = isBatch ? (status?.batch?.succeeded ?? 0) : (status?.servingReplicas ?? 0);
   const isWaiting = (stages.Queued ?? 0) > 0;
   const cannot = isWaiting && placement?.isPlaceable === false;
@@ -47,19 +48,27 @@ export function explainWorkload({ workload, replicas, placement }: WorkloadFacts
       ...(placement !== undefined && { placement }),
       answer: `${subject} has changed (generation ${metadata.generation}) and the workload controller has not looked at it yet`,
     };
-  const limitedBy = progress?.limitedBy;
-  const reason = cannot ? (topReason(placement) ?? progress?.reason) : progress?.reason;
+  // Where most replicas wait is not where the one stands that cannot be placed, and that is the answer.
+  const stuck = cannot ? replicas.find((one) => one.metadata.name === placement?.replica) : undefined;
+  const side =
+    stuck === undefined
+      ? progress
+      : explainReplica({
+          ...{ replica: stuck, workload, placement },
+          ...{ revision: undefined, node: undefined, gang: undefined },
+        });
+  const { limitedBy, reason, message, since, operation, nextMove, deadline } = side ?? {};
   return {
     state,
     stages,
     notes,
     ...(limitedBy !== undefined && { limitedBy }),
     ...(reason !== undefined && { reason }),
-    ...(progress?.message !== undefined && { message: progress.message }),
-    ...(progress?.since !== undefined && { since: progress.since }),
-    ...(progress?.operation !== undefined && { operation: progress.operation }),
-    ...(progress?.nextMove !== undefined && { nextMove: progress.nextMove }),
-    ...(progress?.deadline !== undefined && { deadline: progress.deadline }),
+    ...(message !== undefined && { message }),
+    ...(since !== undefined && { since }),
+    ...(operation !== undefined && { operation }),
+    ...(nextMove !== undefined && { nextMove }),
+    ...(deadline !== undefined && { deadline }),
     ...(placement !== undefined && { placement }),
     answer: `${subject} ${verdict({ state, there, desired, isBatch, limitedBy, reason, placement })}`,
   };

@@ -181,6 +181,51 @@ describe('why, of a workload', () => {
       { state: 'CannotBePlaced', limitedBy: 'Scheduling', reason: 'NodeFull', since: at },
     ],
     [
+      'cannot be placed: none of 12 nodes takes score-0-1 (9 NodeFull, 3 Tainted); 0 of 3 serve',
+      workload({
+        ...{ observedGeneration: 1, desired: 3, servingReplicas: 0 },
+        // Most wait for traffic; the answer is about the one that has no place.
+        progress: {
+          stages: {},
+          limitedBy: 'Traffic',
+          reason: 'ReadyOnNode',
+          nextMove: 'endpoints-controller',
+        },
+      }),
+      [
+        replica('Queued', {
+          conditions: [
+            ...[
+              {
+                type: 'SchedulingRetrying',
+                status: 'True',
+                reason: 'Tainted',
+                message: 'as it was an hour ago',
+              },
+            ],
+          ],
+        }),
+      ],
+      placement(),
+      {
+        ...{ limitedBy: 'Scheduling', reason: 'Tainted', message: 'node n2 has a taint' },
+        ...{ nextMove: 'scheduler', since: at, operation: 'Queued/1' },
+      },
+    ],
+    [
+      'cannot be placed: tenant bank has too much; 4 of 9 have succeeded',
+      workload(
+        { observedGeneration: 1, desired: 3, batch: { succeeded: 4 }, progress },
+        { type: 'Batch', batch: { completions: 9 } },
+      ),
+      [replica('Queued')],
+      placement({
+        ...{ quota: { reason: 'QuotaExceeded', message: 'tenant bank has too much' } },
+        fits: { count: 2, nodes: ['n3', 'n4'] },
+      }),
+      { limitedBy: 'Quota', reason: 'QuotaExceeded', message: 'tenant bank has too much' },
+    ],
+    [
       'is not complete: 2 of 3 serve; it waits at NodeStart: Pulling',
       workload({
         ...{ observedGeneration: 1, desired: 3, servingReplicas: 2 },

@@ -1,3 +1,4 @@
+import { shownCount, shownResource } from '../../model/shown-resource.js';
 import type { NodeFilter, View } from './filter.js';
 
 /** The first resource of which not enough is left. What needs none of a resource fits even where it is overdrawn. */
@@ -30,7 +31,6 @@ export const resources: NodeFilter = {
   },
   says: (view, row) => {
     const [what = '', asked = 0, free = 0] = short(view, row) ?? [];
-    const unit = what === 'cpu' ? 'm' : '';
-    return `has not enough ${what} left: ${asked}${unit} asked for, ${Math.max(0, free)}${unit} free`;
+    return `has not enough ${shownResource(what)} left: ${shownCount(what, asked)} asked for, ${shownCount(what, free)} free`;
   },
 };

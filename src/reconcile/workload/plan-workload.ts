@@ -1,10 +1,11 @@
+import { completionsOf } from '../../model/completions.js';
 import type { Gang, GangSpec } from '../../model/kinds/gang.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision, WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
 import { failuresAfter } from './failures.js';
 import { revisionOf } from './revision-of.js';
-import { completionsOf, hasEnded, slotWished, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
+import { hasEnded, slotWished, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
 
 /** One thing to do for a workload. Steps on replicas do not depend on one another; the others come before them. */
 export type WorkloadStep =

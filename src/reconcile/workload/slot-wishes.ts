@@ -1,3 +1,4 @@
+import { completionsOf } from '../../model/completions.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
@@ -80,9 +81,6 @@ export function hasBatchFailed({ spec }: Workload, slots: Slots): boolean {
   }
   return false;
 }
-
-export const completionsOf = ({ batch, replicas = 1 }: Workload['spec']): number =>
-  batch?.completions ?? Math.max(1, replicas);
 
 /** Completion indexes: at most `replicas` at once, lower ones first, each until it has succeeded. */
 function* batchWishes(input: WishInput): Generator<readonly [slot: string, wish: SlotWish]> {

@@ -1,17 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { completionsOf } from '../../model/completions.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadStatus } from '../../model/kinds/workload.js';
 import { failuresAfter } from './failures.js';
 import { ProgressTally } from './progress.js';
 import { revisionOf } from './revision-of.js';
-import {
-  completionsOf,
-  hasBatchFailed,
-  hasEnded,
-  slotWishes,
-  stageOf,
-  type WishInput,
-} from './slot-wishes.js';
+import { hasBatchFailed, hasEnded, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
 
 type Condition = NonNullable<WorkloadStatus['conditions']>[number];
 type ConditionDraft = readonly [type: string, isSo: boolean, reason: string, message: string];
