@@ -1,3 +1,4 @@
+import type { Env } from '../env/env.js';
 import type { Outcome } from '../model/ports.js';
 import { BerthError, isBerthError } from '../model/errors.js';
 import type { Codec } from '../objects/codec.js';
@@ -36,6 +37,7 @@ interface Decided {
 }
 
 export interface CommitterOptions {
+  readonly env: Pick<Env, 'yield'>;
   readonly store: Store;
   readonly cache: ObjectCache;
   readonly codec: Codec;
@@ -59,6 +61,8 @@ const membersMax = 128;
 // each has a round trip of its own, and what waits for one of them waits longer.
 const transactionsMaxChained = 32;
 const transactionsMaxApart = 8;
+// Some 200 binds, which take a few milliseconds: then whoever else waits in this process has a turn.
+const transactionsPerTurn = 8;
 // So many are passed over in search of one that need not wait; then the next transaction to end brings another look.
 const passedOverMax = 2_048;
 // Past this many waiting operations new ones are refused at once (Contended), so that callers back off.
@@ -126,17 +130,27 @@ export class Committer {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     // After the current turn, so that operations submitted together share a transaction.
-    queueMicrotask(() => {
-      this.#isScheduled = false;
-      let isWorthWhile = true;
-      while (
-        isWorthWhile &&
-        this.#queue.length > 0 &&
-        this.#underWay < this.#transactionsMax &&
-        !this.#isDraining
-      )
-        isWorthWhile = this.#sendBatch();
-    });
+    queueMicrotask(() => this.#sendSome());
+  }
+
+  #sendSome(): void {
+    this.#isScheduled = false;
+    let isWorthWhile = true;
+    let sent = 0;
+    while (
+      isWorthWhile &&
+      this.#queue.length > 0 &&
+      this.#underWay < this.#transactionsMax &&
+      !this.#isDraining
+    ) {
+      if (sent >= transactionsPerTurn) {
+        this.#isScheduled = true;
+        void this.options.env.yield().then(() => this.#sendSome());
+        return;
+      }
+      isWorthWhile = this.#sendBatch();
+      sent += 1;
+    }
   }
 
   /** Whether it is worth while to form another. */

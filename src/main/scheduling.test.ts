@@ -20,6 +20,7 @@ interface Seen {
   readonly spec: { readonly workload: string };
   readonly status: {
     readonly stage: string;
+    readonly decision?: string;
     readonly binding?: {
       readonly node: string;
       readonly fence: string;
@@ -97,9 +98,14 @@ describe('the scheduler of berth up', () => {
         ({ type }) => type === 'SchedulingRetrying',
       )?.reason;
     await expect.poll(why, soon).toBe('NodeFull');
+    const decision = (await replicasOf(server, 'large'))[0]?.status.decision;
+    const told = (): Promise<{ text: string }> =>
+      server.send('GET', `${apis}/namespaces/default/decisions/${decision}`);
+    await expect.poll(async () => (await told()).text, soon).toContain('"NotPlaced"');
     await nodes.register(['big'], '16');
     await expect.poll(() => stages(server, 'large'), soon).toEqual({ Bound: 1 });
-    expect((await replicasOf(server, 'large'))[0]?.status.binding?.node).toBe('big');
+    expect((await replicasOf(server, 'large'))[0]?.status).toMatchObject({ binding: { node: 'big' } });
+    expect((await replicasOf(server, 'large'))[0]?.status).not.toHaveProperty('decision');
   }, 60_000);
 
   it('makes room for what ranks higher: holds the place, and binds when those who leave have left', async () => {

@@ -217,6 +217,8 @@ export interface Postpone {
   readonly replica: ReplicaRef;
   readonly reason: Reason;
   readonly message: string;
+  /** The Decision that says more. */
+  readonly decision?: string;
 }
 
 export interface Forget extends Operation {

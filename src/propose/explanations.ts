@@ -18,12 +18,15 @@ export interface ExplanationsParts {
   readonly rate?: Rate;
 }
 
-interface Why {
+export interface Why {
   readonly reason: Reason;
   readonly message: string;
+  /** The Decision that says more, if there is one. */
+  readonly decision?: string;
 }
 
-interface Walk extends Why {
+interface Walk {
+  readonly why: Why;
   readonly replicas: Iterator<ReplicaRef>;
 }
 
@@ -38,7 +41,7 @@ const looksPerDrain = 512;
  */
 export class Explanations {
   readonly #walks = new Map<string, Walk>();
-  readonly #single = new Map<string, Why & { readonly replica: ReplicaRef }>();
+  readonly #single = new Map<string, { readonly replica: ReplicaRef; readonly why: Why }>();
   // Lots that were gone through, and for which reason. As many as there are lots, until the next `forget`.
   readonly #told = new Map<string, Why>();
   readonly #bucket: TokenBucket;
@@ -54,22 +57,22 @@ export class Explanations {
     return nowMs + this.#bucket.msUntilNext(nowMs);
   }
 
-  lotWaits(lot: string, reason: Reason, message: string): void {
-    if (this.#told.get(lot)?.reason === reason || this.#walks.get(lot)?.reason === reason) return;
+  lotWaits(lot: string, why: Why): void {
+    if (this.#told.get(lot)?.reason === why.reason || this.#walks.get(lot)?.why.reason === why.reason) return;
     this.#told.delete(lot);
-    this.#walks.set(lot, { reason, message, replicas: [...this.parts.waitingIn(lot)].values() });
+    this.#walks.set(lot, { why, replicas: [...this.parts.waitingIn(lot)].values() });
   }
 
   /** Another one came to a lot. If the lot is parked it will have no turn of its own, so it is told what the lot was. */
   joins(lot: string, replica: ReplicaRef, isParked: boolean): void {
-    const why = this.#told.get(lot) ?? this.#walks.get(lot);
+    const why = this.#told.get(lot) ?? this.#walks.get(lot)?.why;
     // Whoever comes is told with the others, when the lot waits again.
     this.#told.delete(lot);
-    if (why !== undefined && isParked) this.replicaWaits(replica, why.reason, why.message);
+    if (why !== undefined && isParked) this.replicaWaits(replica, why);
   }
 
-  replicaWaits(replica: ReplicaRef, reason: Reason, message: string): void {
-    this.#single.set(replica.uid, { replica, reason, message });
+  replicaWaits(replica: ReplicaRef, why: Why): void {
+    this.#single.set(replica.uid, { replica, why });
   }
 
   /** From now on every lot is gone through again when it waits: for those who came to one that was told already. */
@@ -83,33 +86,33 @@ export class Explanations {
     let looks = looksPerDrain;
     const mayGoOn = (): boolean =>
       looks-- > 0 && this.#underWay < atOnceMax && this.#bucket.msUntilNext(nowMs) === 0;
-    for (const [uid, why] of this.#single) {
+    for (const [uid, single] of this.#single) {
       if (!mayGoOn()) return;
       this.#single.delete(uid);
-      this.#tell(why.replica, why, nowMs);
+      this.#tell(single.replica, single.why, nowMs);
     }
     for (const [lot, walk] of this.#walks) {
       for (;;) {
         if (!mayGoOn()) return;
         const next = walk.replicas.next();
         if (next.done === true) break;
-        this.#tell(next.value, walk, nowMs);
+        this.#tell(next.value, walk.why, nowMs);
       }
       this.#walks.delete(lot);
-      this.#told.set(lot, { reason: walk.reason, message: walk.message });
+      this.#told.set(lot, walk.why);
     }
   }
 
-  #tell(replica: ReplicaRef, { reason, message }: Why, nowMs: number): void {
+  #tell(replica: ReplicaRef, why: Why, nowMs: number): void {
     const { records, authority, actor } = this.parts;
     const status = statusIn<Replica>(records, statusKey('Replica', replica.tenant, replica.name));
     const said = status?.conditions?.find(({ type }) => type === 'SchedulingRetrying');
-    if (status?.stage !== 'Queued' || (said?.status === 'True' && said.reason === reason)) return;
+    if (status?.stage !== 'Queued' || (said?.status === 'True' && said.reason === why.reason)) return;
     this.#bucket.take(nowMs);
     this.#underWay += 1;
     // Best effort: what did not get through is told again when the lot is gone through the next time.
     void authority
-      .postpone({ actor, replica, reason, message })
+      .postpone({ actor, replica, ...why })
       .catch(() => undefined)
       .then(() => {
         this.#underWay -= 1;

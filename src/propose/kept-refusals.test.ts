@@ -8,12 +8,17 @@ const draft = (full: number, more: Partial<DecisionDraft> = {}): DecisionDraft =
   ...{ snapshot: { revision: '1', ageMs: 0, nodes: 9 }, ...more },
 });
 
+/** Whether a turn of a lot is news: its own receipt is the one that says it. */
+const isNews = (kept: KeptRefusals, lot: string, said: DecisionDraft, ms: number): boolean =>
+  kept.receiptFor(lot, said, `${lot}-${ms}`, ms) === `${lot}-${ms}`;
+
 describe('KeptRefusals', () => {
   it('is told once of a lot for which nothing has changed, on whatever snapshot it was tried', () => {
     const kept = new KeptRefusals();
     const later = { snapshot: { revision: '7', ageMs: 3, nodes: 9 } };
-    expect([kept.isNews('a', draft(9), 0), kept.isNews('a', draft(9, later), 5)]).toEqual([true, false]);
-    expect(kept.isNews('b', draft(9), 5)).toBe(true);
+    expect([isNews(kept, 'a', draft(9), 0), isNews(kept, 'a', draft(9, later), 5)]).toEqual([true, false]);
+    expect(kept.receiptFor('a', draft(9), 'a-6', 6)).toBe('a-0');
+    expect(isNews(kept, 'b', draft(9), 5)).toBe(true);
   });
 
   it.each<[string, DecisionDraft]>([
@@ -24,21 +29,21 @@ describe('KeptRefusals', () => {
     ['another number of nodes', draft(9, { snapshot: { revision: '1', ageMs: 0, nodes: 10 } })],
   ])('takes %s for news', (_, other) => {
     const kept = new KeptRefusals();
-    kept.isNews('a', draft(9), 0);
-    expect([kept.isNews('a', other, 5), kept.isNews('a', other, 6)]).toEqual([true, false]);
+    isNews(kept, 'a', draft(9), 0);
+    expect([isNews(kept, 'a', other, 5), isNews(kept, 'a', other, 6)]).toEqual([true, false]);
   });
 
   it('says it again after ten minutes, and after something was placed', () => {
     const kept = new KeptRefusals();
-    kept.isNews('a', draft(9), 0);
-    expect([599_999, 600_000].map((ms) => kept.isNews('a', draft(9), ms))).toEqual([false, true]);
+    isNews(kept, 'a', draft(9), 0);
+    expect([599_999, 600_000].map((ms) => isNews(kept, 'a', draft(9), ms))).toEqual([false, true]);
     kept.forget('a');
-    expect(kept.isNews('a', draft(9), 600_001)).toBe(true);
+    expect(isNews(kept, 'a', draft(9), 600_001)).toBe(true);
   });
 
   it('is bounded: past the most it forgets the one kept longest ago', () => {
     const kept = new KeptRefusals(2);
-    for (const lot of ['a', 'b', 'c']) kept.isNews(lot, draft(9), 0);
-    expect(['b', 'c', 'a'].map((lot) => kept.isNews(lot, draft(9), 1))).toEqual([false, false, true]);
+    for (const lot of ['a', 'b', 'c']) isNews(kept, lot, draft(9), 0);
+    expect(['b', 'c', 'a'].map((lot) => isNews(kept, lot, draft(9), 1))).toEqual([false, false, true]);
   });
 });

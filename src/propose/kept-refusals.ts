@@ -12,22 +12,25 @@ const lotsMax = 10_000;
  */
 export class KeptRefusals {
   // In the order in which they were kept.
-  readonly #last = new Map<string, { readonly said: string; readonly atMs: number }>();
+  readonly #last = new Map<string, { readonly name: string; readonly said: string; readonly atMs: number }>();
 
   constructor(private readonly max = lotsMax) {}
 
-  /** Whether this turn of a lot, which placed nothing, says something that was not said lately. Then it is remembered. */
-  isNews(lot: string, draft: DecisionDraft, nowMs: number): boolean {
+  /**
+   * The name of the receipt that says what this turn of a lot, which placed nothing, has to say: an earlier one, or the
+   * name given, which is then remembered and has to be kept.
+   */
+  receiptFor(lot: string, draft: DecisionDraft, name: string, nowMs: number): string {
     const said = saidBy(draft);
     const last = this.#last.get(lot);
-    if (last?.said === said && nowMs - last.atMs < againAfterMs) return false;
+    if (last?.said === said && nowMs - last.atMs < againAfterMs) return last.name;
     this.#last.delete(lot);
-    this.#last.set(lot, { said, atMs: nowMs });
+    this.#last.set(lot, { name, said, atMs: nowMs });
     for (const [oldest, { atMs }] of this.#last) {
       if (this.#last.size <= this.max && nowMs - atMs < againAfterMs) break;
       this.#last.delete(oldest);
     }
-    return true;
+    return name;
   }
 
   /** It found a place: its next refusal is news again. */

@@ -105,7 +105,7 @@ export class SchedulingTerm {
     this.#gangs = new GangDriver({
       ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, signal: this.#signal },
       ...{ policyRevision: parts.policyRevision, idPart: `${lease}.${shownEpoch(term.epoch)}` },
-      onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, reason, message),
+      onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, { reason, message }),
     });
     this.#intake = new Intake({
       ...{
@@ -255,7 +255,11 @@ export class SchedulingTerm {
     for (const plan of result.plans) this.#reserve(plan, version, decision);
     const placed = result.placements.length + result.plans.length;
     if (placed > 0) this.#refusals.forget(turn.lot);
-    if (placed > 0 || this.#refusals.isNews(turn.lot, result.decision, this.#nowMs())) decision.proposed();
+    const receipt =
+      placed > 0
+        ? decision.name
+        : this.#refusals.receiptFor(turn.lot, result.decision, decision.name, this.#nowMs());
+    if (receipt === decision.name) decision.proposed();
     const waiting: string[] = [];
     const reasons = new Set<TurnResult['waits'][number]['reason']>();
     for (const wait of result.waits) {
@@ -266,7 +270,12 @@ export class SchedulingTerm {
     const [first] = result.waits;
     if (first !== undefined) reasons.add(first.reason);
     this.#queue.answer(turn, placed, waiting, [...reasons]);
-    if (first !== undefined) this.#explanations.lotWaits(turn.lot, first.reason, first.message);
+    if (first !== undefined)
+      this.#explanations.lotWaits(turn.lot, {
+        reason: first.reason,
+        message: first.message,
+        decision: receipt,
+      });
   }
 
   #proposal(
@@ -351,7 +360,11 @@ export class SchedulingTerm {
     if (isHeld) this.#held.backOff(replica.uid, this.#nowMs());
     else {
       this.#queue.backOff(replica.uid, this.#nowMs());
-      this.#explanations.replicaWaits(replica, outcome.reason, outcome.message);
+      this.#explanations.replicaWaits(replica, {
+        reason: outcome.reason,
+        message: outcome.message,
+        ...(proposal.decision !== undefined && { decision: proposal.decision }),
+      });
     }
   }
 

@@ -45,7 +45,7 @@ export const bind =
     moveReplica(
       context,
       draft,
-      replica.status.hold === undefined ? replica : withoutHold(replica),
+      isPlain(replica.status) ? replica : withoutWaiting(replica),
       {
         to: 'Bound',
         ...by,
@@ -87,8 +87,11 @@ function withBound(before: Conditions | undefined, node: string, at: string): Co
   return [...before.filter(({ type }) => type !== 'Bound' && type !== 'SchedulingRetrying'), bound];
 }
 
-function withoutHold(replica: LiveReplica): LiveReplica {
-  const { hold: _, ...status } = replica.status;
+const isPlain = ({ hold, decision }: ReplicaStatus): boolean => hold === undefined && decision === undefined;
+
+/** What is said of one that waits is over. */
+function withoutWaiting(replica: LiveReplica): LiveReplica {
+  const { hold: _hold, decision: _decision, ...status } = replica.status;
   return { ...replica, status };
 }
 

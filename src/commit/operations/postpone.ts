@@ -20,8 +20,10 @@ export const postpone =
       return reject('NoSuchEdge', `${replica.name} is ${status.stage}: it does not wait`);
     const before = status.conditions?.find(({ type }) => type === 'SchedulingRetrying');
     if (before?.status === 'True' && before.reason === input.reason) return already(undefined);
+    const { decision: _, ...rest } = status;
     putStatus(draft, 'Replica', replica.tenant, replica.name, {
-      ...status,
+      ...rest,
+      ...(input.decision !== undefined && { decision: input.decision }),
       conditions: [
         ...(status.conditions ?? []).filter(({ type }) => type !== 'SchedulingRetrying'),
         {

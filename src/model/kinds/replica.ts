@@ -87,6 +87,12 @@ const status = record(
       },
       { graceSeconds: seconds('How long it gets to stop.'), message: text('Why, for people.') },
     ),
+    decision: text(
+      'While it waits: the Decision that found no place for it, for the reason its condition says.',
+      {
+        maxLength: 253,
+      },
+    ),
     hold: nameOf('The Reservation it is Scheduled on.'),
     awaitedBy: text('The Reservation that gets what it frees, since it was preempted for it: tenant/name.', {
       maxLength: 320,
