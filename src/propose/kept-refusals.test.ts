@@ -8,16 +8,25 @@ const draft = (full: number, more: Partial<DecisionDraft> = {}): DecisionDraft =
   ...{ snapshot: { revision: '1', ageMs: 0, nodes: 9 }, ...more },
 });
 
-/** Whether a turn of a lot is news: its own receipt is the one that says it. */
-const isNews = (kept: KeptRefusals, lot: string, said: DecisionDraft, ms: number): boolean =>
-  kept.receiptFor(lot, said, `${lot}-${ms}`, ms) === `${lot}-${ms}`;
+let decisions = 0;
+/** Whether a turn is kept; its receipt is another one otherwise. */
+const isNews = (kept: KeptRefusals, lot: string, one: DecisionDraft, nowMs: number): boolean => {
+  decisions += 1;
+  return kept.receiptFor(lot, `decision-${decisions}`, one, nowMs) === `decision-${decisions}`;
+};
 
 describe('KeptRefusals', () => {
+  it('names the receipt that says it', () => {
+    const kept = new KeptRefusals();
+    expect(kept.receiptFor('a', 'first', draft(9), 0)).toBe('first');
+    expect(kept.receiptFor('a', 'second', draft(9), 5)).toBe('first');
+    expect(kept.receiptFor('a', 'third', draft(8), 6)).toBe('third');
+  });
+
   it('is told once of a lot for which nothing has changed, on whatever snapshot it was tried', () => {
     const kept = new KeptRefusals();
     const later = { snapshot: { revision: '7', ageMs: 3, nodes: 9 } };
     expect([isNews(kept, 'a', draft(9), 0), isNews(kept, 'a', draft(9, later), 5)]).toEqual([true, false]);
-    expect(kept.receiptFor('a', draft(9), 'a-6', 6)).toBe('a-0');
     expect(isNews(kept, 'b', draft(9), 5)).toBe(true);
   });
 

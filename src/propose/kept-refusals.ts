@@ -12,25 +12,28 @@ const lotsMax = 10_000;
  */
 export class KeptRefusals {
   // In the order in which they were kept.
-  readonly #last = new Map<string, { readonly name: string; readonly said: string; readonly atMs: number }>();
+  readonly #last = new Map<
+    string,
+    { readonly said: string; readonly decision: string; readonly atMs: number }
+  >();
 
   constructor(private readonly max = lotsMax) {}
 
   /**
-   * The name of the receipt that says what this turn of a lot, which placed nothing, has to say: an earlier one, or the
-   * name given, which is then remembered and has to be kept.
+   * The decision whose receipt says what this turn of a lot, which placed nothing, says: this one, which is then to be
+   * kept, or one that was kept lately.
    */
-  receiptFor(lot: string, draft: DecisionDraft, name: string, nowMs: number): string {
+  receiptFor(lot: string, decision: string, draft: DecisionDraft, nowMs: number): string {
     const said = saidBy(draft);
     const last = this.#last.get(lot);
-    if (last?.said === said && nowMs - last.atMs < againAfterMs) return last.name;
+    if (last?.said === said && nowMs - last.atMs < againAfterMs) return last.decision;
     this.#last.delete(lot);
-    this.#last.set(lot, { name, said, atMs: nowMs });
+    this.#last.set(lot, { said, decision, atMs: nowMs });
     for (const [oldest, { atMs }] of this.#last) {
       if (this.#last.size <= this.max && nowMs - atMs < againAfterMs) break;
       this.#last.delete(oldest);
     }
-    return name;
+    return decision;
   }
 
   /** It found a place: its next refusal is news again. */

@@ -258,7 +258,7 @@ export class SchedulingTerm {
     const receipt =
       placed > 0
         ? decision.name
-        : this.#refusals.receiptFor(turn.lot, result.decision, decision.name, this.#nowMs());
+        : this.#refusals.receiptFor(turn.lot, decision.name, result.decision, this.#nowMs());
     if (receipt === decision.name) decision.proposed();
     const waiting: string[] = [];
     const reasons = new Set<TurnResult['waits'][number]['reason']>();

@@ -4,7 +4,8 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { BerthObject, OwnerReference } from '../../model/object.js';
-import type { Outcome, ReplicaRef } from '../../model/ports.js';
+import type { Outcome } from '../../model/ports.js';
+import { refOf } from '../../model/replica-ref.js';
 import type { Acting } from '../runtime/acting.js';
 import { failuresEvidence } from './failures.js';
 import { type EndStep, replicasFinalizer, type WorkloadStep } from './plan-workload.js';
@@ -14,12 +15,6 @@ import { workloadLabel } from './workload-status.js';
 type StepOf<K extends WorkloadStep['kind']> = Extract<WorkloadStep, { kind: K }>;
 type ReplicaStep = StepOf<'Incarnate' | 'Queue' | 'Release' | 'Evict' | 'Forget'>;
 type ObjectStep = Exclude<WorkloadStep, ReplicaStep>;
-
-export const refOf = ({ metadata: { namespace = '', name, uid } }: BerthObject): ReplicaRef => ({
-  tenant: namespace,
-  name,
-  uid,
-});
 
 export const controllerUidOf = ({ metadata }: BerthObject): string | undefined =>
   metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid;
@@ -35,8 +30,14 @@ export function sendStep(acting: Acting, workload: Workload, step: ReplicaStep):
   switch (step.kind) {
     case 'Incarnate':
       return authority.incarnate({
-        ...{ actor, tenant, workload: name, workloadUid: uid },
-        ...{ slot: step.slot, incarnation: step.incarnation, revision: step.revision, stage: step.stage },
+        actor,
+        tenant,
+        workload: name,
+        workloadUid: uid,
+        slot: step.slot,
+        incarnation: step.incarnation,
+        revision: step.revision,
+        stage: step.stage,
         ...(step.gang !== undefined && { gang: step.gang }),
         operation: `incarnate/${uid}/${step.slot}/${step.incarnation}`,
         reason: step.reason,

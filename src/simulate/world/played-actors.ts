@@ -13,12 +13,16 @@ export const pretended = ['scheduler', 'workload-controller', 'collector', 'gran
 /** An epoch that nobody ever had. */
 export const none: Epoch = { cell: 1, number: 0 };
 
+/** The leases of schedulers and of their rivals. */
+const schedulers = ['scheduler-0', 'scheduler-1', 'scheduler-rival-a', 'scheduler-rival-0'];
+
 /** Acts as another under the epoch that the other has now, or had. */
 export function pretend(life: Life, { cache }: Reach, kind: (typeof pretended)[number]): Actor | undefined {
-  const names = kind === 'scheduler' ? ['scheduler', 'scheduler-a', 'scheduler-b'] : [kind];
-  const name = life.env.random.pick(names);
-  const lease = cache.record(leaseKey(name))?.value as LeaseRecord | undefined;
-  if (lease === undefined) return undefined;
+  const names = kind === 'scheduler' ? schedulers : [kind];
+  const held = names.filter((one) => cache.record(leaseKey(one)) !== undefined);
+  if (held.length === 0) return undefined;
+  const name = life.env.random.pick(held);
+  const lease = cache.record(leaseKey(name))?.value as LeaseRecord;
   const epoch: Epoch = life.env.random.chance(0.3)
     ? { ...lease.epoch, number: Math.max(1, lease.epoch.number - 1) }
     : lease.epoch;
