@@ -9,6 +9,8 @@ import {
   repellingTaint,
   shownTaint,
   spreadCounts,
+  zoneKey,
+  zonesAllowed,
 } from '../model/placement-rules.js';
 import { type NodeAccount, recoveryPoolLabel } from '../model/records.js';
 import type { Context } from './context.js';
@@ -201,9 +203,10 @@ function checkSpread(context: Context, draft: Draft, candidate: Candidate): Reje
     const { domain, here, fewest } = spreadCounts(
       revision.spec,
       topology,
-      { region, zone },
+      { region, zoneKey: zoneKey({ region, zone }) },
       topology === 'Zone' ? counts.zones : counts.regions,
-      (name) => storedRegion(draft, undefined, name)?.spec.zones ?? [],
+      (beside) =>
+        zonesAllowed(revision.spec, beside, (name) => storedRegion(draft, undefined, name)?.spec.zones ?? []),
     );
     if (here + 1 - fewest > maxSkew)
       return reject(

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkloadRevisionSpec } from './kinds/workload-revision.js';
-import { mustBeApartOnNode, repellingTaint, type RuledRevision, spreadCounts } from './placement-rules.js';
+import {
+  mustBeApartOnNode,
+  repellingTaint,
+  type RuledRevision,
+  spreadCounts,
+  zonesAllowed,
+} from './placement-rules.js';
 
 const revision = (
   workload: string,
@@ -50,15 +56,16 @@ describe('the meaning of placement rules', () => {
   it('a domain is compared with those the workload could be in, and not with those it may no longer be in', () => {
     const { spec } = revision('web', { regions: ['eu'], zones: ['a', 'b'] });
     const zonesOf = (region: string): string[] => (region === 'eu' ? ['a', 'b', 'c'] : ['a']);
-    const where = { region: 'eu', zone: 'a' };
+    const beside = (region: string) => zonesAllowed(spec, region, zonesOf);
+    const where = { region: 'eu', zoneKey: 'eu/a' };
     const counts = { 'eu/a': 2, 'eu/b': 1, 'us/a': 0 };
-    expect(spreadCounts(spec, 'Zone', where, counts, zonesOf)).toEqual({
+    expect(spreadCounts(spec, 'Zone', where, counts, beside)).toEqual({
       domain: 'eu/a',
       here: 2,
       fewest: 1,
     });
-    expect(spreadCounts(spec, 'Zone', where, { 'eu/a': 2 }, zonesOf).fewest).toBe(0);
-    expect(spreadCounts(spec, 'Region', where, { eu: 3, us: 1 }, zonesOf)).toEqual({
+    expect(spreadCounts(spec, 'Zone', where, { 'eu/a': 2 }, beside).fewest).toBe(0);
+    expect(spreadCounts(spec, 'Region', where, { eu: 3, us: 1 }, beside)).toEqual({
       domain: 'eu',
       here: 3,
       fewest: 3,

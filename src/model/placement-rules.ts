@@ -75,6 +75,7 @@ export interface Domain {
   readonly zone: string;
 }
 
+/** The name that counts have for a zone of a region: zones of two regions may have the same one. */
 export const zoneKey = ({ region, zone }: Domain): string => `${region}/${zone}`;
 
 /** Where replicas are that their rules no longer allow does not keep others from being spread: nothing can be added there. */
@@ -88,7 +89,7 @@ function isDomainAllowed({ placement }: WorkloadRevisionSpec, domain: string): b
 }
 
 /** The zones that replicas could be in: those the operator names for the regions allowed. */
-function zonesAllowed(
+export function zonesAllowed(
   { placement }: WorkloadRevisionSpec,
   region: string,
   zonesOf: (region: string) => readonly string[],
@@ -105,17 +106,20 @@ function zonesAllowed(
 export function spreadCounts(
   spec: WorkloadRevisionSpec,
   topology: 'Zone' | 'Region',
-  where: Domain,
+  where: { readonly region: string; readonly zoneKey: string },
   counts: Readonly<Record<string, number>>,
-  zonesOf: (region: string) => readonly string[],
+  /** The keys of the zones that replicas could be in beside such a region. */
+  zonesBeside: (region: string) => readonly string[],
 ): { readonly domain: string; readonly here: number; readonly fewest: number } {
-  const domain = topology === 'Zone' ? zoneKey(where) : where.region;
-  const domains =
-    topology === 'Zone' ? zonesAllowed(spec, where.region, zonesOf) : (spec.placement?.regions ?? []);
+  const domain = topology === 'Zone' ? where.zoneKey : where.region;
+  const domains = topology === 'Zone' ? zonesBeside(where.region) : (spec.placement?.regions ?? []);
   const here = ownValue(counts, domain) ?? 0;
   let fewest = here;
   for (const name of domains) fewest = Math.min(fewest, ownValue(counts, name) ?? 0);
-  for (const [name, count] of Object.entries(counts))
+  // Without a list of entries, because it is asked about every zone after every placement.
+  for (const name in counts) {
+    const count = counts[name] as number;
     if (count < fewest && isDomainAllowed(spec, name)) fewest = count;
+  }
   return { domain, here, fewest };
 }

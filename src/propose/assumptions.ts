@@ -1,7 +1,6 @@
 import { type Amount, amountOf } from '../model/amount.js';
 import { amountCharged, amountsAsked, rankOf } from '../model/asked.js';
 import { pickPorts } from '../model/pick-ports.js';
-import { zoneKey } from '../model/placement-rules.js';
 import type { TenantSpec } from '../model/kinds/tenant.js';
 import type { WorkloadRevisionSpec } from '../model/kinds/workload-revision.js';
 import type { TenantAccount } from '../model/records.js';
@@ -86,7 +85,7 @@ export class Assumptions {
       amount,
       ofTenant: amountCharged(amounts),
       isBorrowed,
-      zone: zoneKey(shape),
+      zone: shape.zoneKey,
       ports: picked !== undefined && 'ports' in picked ? Object.values(picked.ports) : noPorts,
     };
     this.#post(replica, charged, 1);

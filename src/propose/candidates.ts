@@ -1,12 +1,12 @@
 import type { Policy } from '../model/policy.js';
-import type { Domain } from '../model/placement-rules.js';
+import { ClassRanks, isSameBasis, type RankBasis } from './class-ranks.js';
 import { affinity } from './filters/affinity.js';
-import { domainFilters, nodeFilters, shapeFilters } from './filters/all.js';
-import type { DomainFilter, NodeFilter, ShapeFilter, View } from './filters/filter.js';
+import { domainFilters, filters, nodeFilters, shapeFilters } from './filters/all.js';
+import type { DomainFilter, NodeFilter, View } from './filters/filter.js';
 import { freshness, isStale } from './filters/freshness.js';
 import { epoch, gate } from './filters/gate.js';
-import { NodeHeap, type ScoredRows } from './node-heap.js';
-import type { NodeShape } from './node-table.js';
+import type { NodeHeap } from './node-heap.js';
+import type { NodeDomain, NodeShape } from './node-table.js';
 import {
   type CustomFilter,
   customRefusal,
@@ -16,124 +16,159 @@ import {
   pluginNode,
   pluginWork,
 } from './plugin.js';
+import type { RankCache } from './rank-cache.js';
 import type { SchedulingClass } from './scheduling-class.js';
 import { domainScores, nodeScores, shapeScores } from './scores/all.js';
 import { type DomainScore, type NodeScore, rounded, type Score } from './scores/score.js';
 import { countPlaced } from './surroundings.js';
-import { type Rejecter, Tally } from './tally.js';
+import { type Rejected, type Rejecter, tallied } from './tally.js';
 
 /** The nodes of one zone, or all nodes where zones make no difference to the class. */
 interface Group {
-  readonly where: Domain;
-  readonly fresh: NodeHeap;
-  /** Heard of too long ago, for work that would rather wait for none: only when no fresh one will do. */
-  stale: NodeHeap | undefined;
+  readonly where: NodeDomain;
   refusedBy: DomainFilter | undefined;
   score: number;
 }
 
 const allowed = 1;
+const epochRefuses = filters.indexOf(epoch);
+const gateRefuses = filters.indexOf(gate);
+const affinityRefuses = filters.indexOf(affinity);
+const freshnessRefuses = filters.indexOf(freshness);
+
+// What the loops over all nodes read is made as one literal each: objects that were spread and added to are all of
+// different kinds to V8, and slow to look at.
+
+interface NumberedFilter extends Pick<NodeFilter, 'applies' | 'rejects'> {
+  /** Among all filters. */
+  readonly number: number;
+}
+
+interface Weighed<T extends Score> extends Pick<Score, 'name'> {
+  readonly score: T['score'];
+  readonly weight: number;
+}
 
 /** A custom filter, as what rejects. */
 interface Custom extends Rejecter {
   readonly custom: CustomFilter;
 }
 
+/** Past this share of all nodes that changed since the last turn of a class, to judge all of them at once is quicker. */
+const changedMostOf = 4;
+
 /**
- * The nodes that would do for a class, the best first: every node is filtered and scored once, and after a placement
- * only what it changed, the node itself and the zones.
+ * The nodes that would do for a class, the best first. Every node is filtered and scored once; after a placement only
+ * what it changed, the node itself and the zones; and where what was said is kept between turns, in the next turn only
+ * the nodes that changed meanwhile.
+ *
+ * What is kept is what a node's own row says (ranks). What depends on other nodes (zones) is counted in every turn, and
+ * so is what depends on time: how old a node's last word is, asked only of those that would be chosen. With custom
+ * rules, and where a node must have neighbours of a kind, nothing is kept.
  */
 export class Candidates {
-  readonly tally = new Tally();
   readonly #groups: Group[] = [];
-  readonly #nodeFilters: readonly NodeFilter[];
+  /** Those numbered by the ranks: all filters in their order, then the custom ones. */
+  readonly #rejecters: readonly Rejecter[];
+  readonly #nodeFilters: readonly NumberedFilter[];
   readonly #domainFilters: readonly DomainFilter[];
-  readonly #nodeScores: readonly (NodeScore & { readonly weight: number })[];
-  readonly #domainScores: readonly (DomainScore & { readonly weight: number })[];
+  readonly #nodeScores: readonly Weighed<NodeScore>[];
+  readonly #domainScores: readonly Weighed<DomainScore>[];
   readonly #customFilters: readonly Custom[];
   readonly #customScores: readonly CustomScore[];
   readonly #mustBeTogether: boolean;
-  #best: { readonly group: Group; readonly heap: NodeHeap } | undefined;
+  readonly #ranks: ClassRanks;
+  #best: number | undefined;
 
   constructor(
     private readonly view: View,
     private readonly policy: Policy,
     private readonly seed: number,
     plugins: readonly Plugin[],
+    cache?: RankCache,
   ) {
-    const { cls } = view;
+    const { cls, nodes } = view;
     if (cls.judgedBy !== policy) {
       cls.judgedBy = policy;
       cls.shapeVerdicts.fill(0);
     }
-    // The two of the gate are one flag of the table.
-    this.#nodeFilters = nodeFilters.filter(
-      (filter) => filter !== epoch && filter !== gate && filter.applies(cls),
-    );
+    this.#nodeFilters = numberedNodeFilters.filter(({ applies }) => applies(cls));
     this.#domainFilters = domainFilters.filter((filter) => filter.applies(cls));
-    const weighed = <T extends Score>(scores: readonly T[]): (T & { readonly weight: number })[] =>
-      scores
-        .filter(({ name, applies }) => policy.weights[name] > 0 && applies(view))
-        .map((score) => ({ ...score, weight: policy.weights[score.name] }));
-    this.#nodeScores = weighed(nodeScores);
-    this.#domainScores = weighed(domainScores);
-    this.#customFilters = plugins.flatMap(({ filters }) =>
-      filters.map((custom) => ({ name: custom.name, reason: 'PluginRefused' as const, custom })),
+    this.#nodeScores = weighed(nodeScores, view, policy);
+    this.#domainScores = weighed(domainScores, view, policy);
+    this.#customFilters = plugins.flatMap((plugin) =>
+      plugin.filters.map((custom) => ({ name: custom.name, reason: 'PluginRefused' as const, custom })),
     );
     this.#customScores = plugins.flatMap(({ scores }) => scores);
+    this.#rejecters = this.#customFilters.length === 0 ? filters : [...filters, ...this.#customFilters];
     this.#mustBeTogether = affinity.applies(cls);
-    this.#gather();
+    const isKept = cache !== undefined && plugins.length === 0 && !this.#mustBeTogether;
+    this.#ranks = isKept ? cache.take(cls.key, nodes) : new ClassRanks(nodes.capacity, nodes.names);
+    this.#makeTrue();
     this.#judgeDomains();
   }
 
   /** The best node that will do now; undefined if none does. */
   best(): number | undefined {
     for (;;) {
-      this.#best = this.#bestOf('fresh') ?? this.#bestOf('stale');
-      if (this.#best === undefined) return undefined;
-      const { group, heap } = this.#best;
-      const row = heap.topRow;
+      const row = (this.#best = this.#bestOf(this.#ranks.fresh) ?? this.#bestOf(this.#ranks.stale));
+      if (row === undefined) return undefined;
       // Where the first of a kind may go anywhere, the second may not.
-      if (this.#mustBeTogether && affinity.rejects(this.view, row)) {
-        heap.pop();
-        this.tally.add(affinity, row);
-      } else if (heap === group.fresh && isStale(this.view, row)) {
-        const { topScore: score, topTie: tie } = heap;
-        heap.pop();
-        if (this.view.cls.waitsWhenStale) this.tally.add(freshness, row);
-        else (group.stale ??= emptyHeap(heap.size + 1, this.view.nodes.names)).push(row, score, tie);
+      if (this.#mustBeTogether && affinity.rejects(this.view, row)) this.#ranks.refuse(row, affinityRefuses);
+      else if (!this.#ranks.isLast(row) && isStale(this.view, row)) {
+        this.#ranks.aside.push(row);
+        if (this.view.cls.waitsWhenStale) this.#ranks.refuse(row, freshnessRefuses);
+        else this.#ranks.putLast(row);
       } else return row;
     }
   }
 
   /** The best node was charged with one more replica of the class. */
   taken(): void {
-    if (this.#best === undefined) return;
-    const { heap, group } = this.#best;
-    const row = heap.topRow;
+    const row = this.#best;
+    if (row === undefined) return;
     const { cls, around, nodes } = this.view;
-    const filter = this.#refusing(row);
-    if (filter === undefined) heap.rescoreTop(this.#scoreOf(row));
-    else {
-      heap.pop();
-      this.tally.add(filter, row);
-    }
-    if (!cls.hasDomainRules && !this.#mustBeTogether) return;
-    countPlaced(cls, around, nodes.shapeAt(row) ?? group.where);
+    const isLast = this.#ranks.isLast(row);
+    this.#judge(row);
+    if (isLast && this.#ranks.groupOf(row) !== undefined) this.#ranks.putLast(row);
+    const shape = nodes.shapeAt(row);
+    if ((!cls.hasDomainRules && !this.#mustBeTogether) || shape === undefined) return;
+    countPlaced(cls, around, shape);
     this.#judgeDomains();
   }
 
-  /** What is left and allowed, the best of each zone first: rows with their scores. Counts those that zones refuse. */
+  /** What is left and allowed, the best first. */
   rest(count: number): readonly number[] {
+    const { fresh, stale } = this.#ranks;
     const rows: { readonly row: number; readonly total: number }[] = [];
-    for (const { fresh, stale, refusedBy, score } of this.#groups) {
-      for (const heap of stale === undefined ? [fresh] : [fresh, stale]) {
-        if (refusedBy !== undefined) for (const row of heap.rows()) this.tally.add(refusedBy, row);
-        else for (const [row, own] of heap.near(count)) rows.push({ row, total: own + score });
-      }
+    for (const [at, { refusedBy, score }] of this.#groups.entries()) {
+      if (refusedBy !== undefined) continue;
+      for (const heap of [fresh[at], stale[at]])
+        for (const row of heap?.first(count) ?? [])
+          rows.push({ row, total: this.#ranks.scoreOf(row) + score });
     }
-    rows.sort((a, b) => b.total - a.total);
+    rows.sort((a, b) => b.total - a.total || (this.#ranks.isNamedBefore(a.row, b.row) ? -1 : 1));
     return rows.slice(0, count).map(({ row }) => row);
+  }
+
+  /** What refused nodes, as it stands now: how many, and some of them. */
+  rejected(): ReadonlyMap<Rejecter, Rejected> {
+    const { fresh, stale, refused } = this.#ranks;
+    const counts = new Map<Rejecter, number>();
+    for (const [number, rejecter] of this.#rejecters.entries()) {
+      const count = refused[number] ?? 0;
+      if (count > 0) counts.set(rejecter, count);
+    }
+    for (const [at, { refusedBy }] of this.#groups.entries()) {
+      const count = (fresh[at]?.size ?? 0) + (stale[at]?.size ?? 0);
+      if (refusedBy !== undefined && count > 0) counts.set(refusedBy, (counts.get(refusedBy) ?? 0) + count);
+    }
+    return tallied(counts, this.view.nodes.rows, (row) => {
+      const number = this.#ranks.refuserOf(row);
+      if (number !== undefined) return this.#rejecters[number];
+      const group = this.#ranks.groupOf(row);
+      return group === undefined ? undefined : this.#groups[group]?.refusedBy;
+    });
   }
 
   /** What each score contributes for a node. */
@@ -156,107 +191,115 @@ export class Candidates {
     return { total: Object.values(parts).reduce((sum, part) => sum + part, 0), parts };
   }
 
-  /** Filter by filter and score by score over all nodes: each loop then does one thing, which is what makes it quick. */
+  /** What the ranks say of every row is true afterwards. */
+  #makeTrue(): void {
+    const ranks = this.#ranks;
+    const { view, policy, seed } = this;
+    const { cls, nodes } = view;
+    const basis: RankBasis = {
+      cls,
+      policy,
+      seed,
+      hasFailures: this.#hasFailures,
+      deviceClasses: nodes.devices.length,
+      rowsGivenUp: nodes.rowsGivenUp,
+    };
+    const rows = new Int32Array(Math.ceil(nodes.rows / changedMostOf));
+    const changed = isSameBasis(ranks.basis, basis) ? nodes.changedSince(ranks.seenAt, rows) : undefined;
+    if (changed === undefined) this.#gather();
+    else {
+      for (const row of ranks.aside.splice(0)) this.#judge(row);
+      for (let at = 0; at < changed; at += 1) this.#judge(rows[at] as number);
+    }
+    ranks.basis = basis;
+    ranks.seenAt = nodes.clock;
+    if (!cls.hasDomainRules) this.#groups.push({ where: nowhere, refusedBy: undefined, score: 0 });
+    else for (const where of nodes.domains) this.#groups.push({ where, refusedBy: undefined, score: 0 });
+  }
+
+  get #hasFailures(): boolean {
+    return this.#nodeScores.some(({ name }) => name === 'failures');
+  }
+
+  /**
+   * All nodes at once. Most nodes of a cell that packs are full or have nothing on them yet, and of those with nothing
+   * on them all of one shape that offer the same are worth the same: only the first of each is judged.
+   */
   #gather(): void {
-    const { view, policy } = this;
+    const { view } = this;
     const { nodes, cls } = view;
-    const { shapeIds } = nodes;
-    const rows = new Int32Array(nodes.nodeCount);
-    let count = 0;
+    const ranks = this.#ranks;
+    ranks.clear();
+    const isByName = this.#hasFailures || this.#customFilters.length + this.#customScores.length > 0;
+    const areAlike = !isByName && cls.ports.length === 0;
+    const alike = new Int32Array(nodes.shapes.length).fill(-1);
     for (let row = 0; row < nodes.rows; row += 1) {
       if (!nodes.isNode(row)) continue;
-      if (!nodes.takesWork(row)) {
-        this.tally.add(nodes.isEpochOpen(row) ? gate : epoch, row);
+      const shapeId = nodes.shapeIds[row] as number;
+      const isUntouched = areAlike && nodes.takesWork(row) && nodes.isUntouched(row);
+      const other = isUntouched ? (alike[shapeId] as number) : -1;
+      if (other >= 0 && nodes.offersSame(row, other)) {
+        const refuser = ranks.refuserOf(other);
+        if (refuser !== undefined) ranks.refuse(row, refuser);
+        else ranks.append(row, ranks.groupOf(other) ?? 0, ranks.scoreOf(other), this.#tieOf(row));
         continue;
       }
-      const shapeId = shapeIds[row] as number;
-      let verdict = cls.shapeVerdicts[shapeId] ?? 0;
-      if (verdict === 0) verdict = judgeShape(view, policy, nodes.shapes[shapeId] as NodeShape);
-      if (verdict === allowed) rows[count++] = row;
-      else this.tally.add(shapeFilters[verdict - 2] as ShapeFilter, row);
+      if (isUntouched && other < 0) alike[shapeId] = row;
+      const refuser = this.#refusing(row, shapeId);
+      if (refuser === undefined)
+        ranks.append(row, this.#groupAt(shapeId), this.#scoreOf(row), this.#tieOf(row));
+      else ranks.refuse(row, refuser);
     }
-    for (const filter of this.#nodeFilters) {
-      const { rejects } = filter;
-      const before = count;
-      count = 0;
-      for (let at = 0; at < before; at += 1) {
-        const row = rows[at] as number;
-        if (rejects(view, row)) this.tally.add(filter, row);
-        else rows[count++] = row;
-      }
-    }
-    if (this.#customFilters.length > 0) {
-      const before = count;
-      count = 0;
-      for (let at = 0; at < before; at += 1) {
-        const row = rows[at] as number;
-        const filter = this.#customRefusing(row);
-        if (filter !== undefined) this.tally.add(filter, row);
-        else rows[count++] = row;
-      }
-    }
-    this.#group(this.#scored(rows, count), count);
+    ranks.order();
   }
 
-  #scored(rows: Int32Array, count: number): ScoredRows {
-    const { view, policy, seed } = this;
-    const { shapeScores: ofShapes } = view.cls;
-    const { shapeIds, nameHashes } = view.nodes;
-    const scores = new Float64Array(count);
-    const ties = new Uint32Array(count);
-    for (let at = 0; at < count; at += 1) {
-      const row = rows[at] as number;
-      scores[at] = ofShapes[shapeIds[row] as number] as number;
-      ties[at] = mixed((nameHashes[row] as number) ^ seed);
-    }
-    for (const { score, weight } of this.#nodeScores)
-      for (let at = 0; at < count; at += 1)
-        (scores[at] as number) += weight * rounded(score(view, rows[at] as number, policy));
-    if (this.#customScores.length > 0)
-      for (let at = 0; at < count; at += 1) (scores[at] as number) += this.#customScoreOf(rows[at] as number);
-    return { rows, scores, ties };
+  #judge(row: number): void {
+    const { nodes } = this.view;
+    if (!nodes.isNode(row)) return this.#ranks.forget(row);
+    const shapeId = nodes.shapeIds[row] as number;
+    const refuser = this.#refusing(row, shapeId);
+    if (refuser === undefined)
+      this.#ranks.admit(row, this.#groupAt(shapeId), this.#scoreOf(row), this.#tieOf(row));
+    else this.#ranks.refuse(row, refuser);
   }
 
-  #group(scored: ScoredRows, count: number): void {
-    const { nodes, cls } = this.view;
-    if (!cls.hasDomainRules) {
-      if (count > 0) this.#addGroup(nodes.domains[0] as Domain, scored, count);
-      return;
-    }
-    const ofDomain: number[][] = [];
-    for (let at = 0; at < count; at += 1)
-      (ofDomain[nodes.shapeAt(scored.rows[at] as number)?.domain ?? 0] ??= []).push(at);
-    for (const [domain, members] of ofDomain.entries()) {
-      if (members === undefined) continue;
-      const columns: ScoredRows = {
-        rows: Int32Array.from(members, (at) => scored.rows[at] as number),
-        scores: Float64Array.from(members, (at) => scored.scores[at] as number),
-        ties: Uint32Array.from(members, (at) => scored.ties[at] as number),
-      };
-      this.#addGroup(nodes.domains[domain] as Domain, columns, members.length);
-    }
+  #groupAt(shapeId: number): number {
+    return this.view.cls.hasDomainRules ? (this.view.nodes.shapes[shapeId]?.domain ?? 0) : 0;
   }
 
-  #addGroup(where: Domain, columns: ScoredRows, count: number): void {
-    const fresh = new NodeHeap(columns, this.view.nodes.names, count);
-    this.#groups.push({ where, fresh, stale: undefined, refusedBy: undefined, score: 0 });
+  #tieOf(row: number): number {
+    return mixed((this.view.nodes.nameHashes[row] as number) ^ this.seed);
   }
 
-  #refusing(row: number): Rejecter | undefined {
-    for (const filter of this.#nodeFilters) if (filter.rejects(this.view, row)) return filter;
+  /** The number of what refuses a node. In the order of all filters but for those of its shape, which go before. */
+  #refusing(row: number, shapeId: number): number | undefined {
+    const { view } = this;
+    const { nodes, cls } = view;
+    if (!nodes.takesWork(row)) return nodes.isEpochOpen(row) ? gateRefuses : epochRefuses;
+    const verdict =
+      cls.shapeVerdicts[shapeId] || judgeShape(view, this.policy, nodes.shapes[shapeId] as NodeShape);
+    if (verdict !== allowed) return verdict - 2;
+    for (let at = 0; at < this.#nodeFilters.length; at += 1) {
+      const filter = this.#nodeFilters[at] as NumberedFilter;
+      if (filter.rejects(view, row)) return filter.number;
+    }
     return this.#customFilters.length === 0 ? undefined : this.#customRefusing(row);
   }
 
-  #customRefusing(row: number): Rejecter | undefined {
+  #customRefusing(row: number): number | undefined {
     const work = pluginWork(this.view);
     const node = pluginNode(this.view, row);
-    return this.#customFilters.find(({ custom }) => customRefusal(custom, work, node) !== undefined);
+    const at = this.#customFilters.findIndex(({ custom }) => customRefusal(custom, work, node) !== undefined);
+    return at < 0 ? undefined : filters.length + at;
   }
 
   #scoreOf(row: number): number {
     const { view, policy } = this;
     let sum = view.cls.shapeScores[view.nodes.shapeIds[row] as number] as number;
-    for (const { score, weight } of this.#nodeScores) sum += weight * rounded(score(view, row, policy));
+    for (let at = 0; at < this.#nodeScores.length; at += 1) {
+      const { score, weight } = this.#nodeScores[at] as Weighed<NodeScore>;
+      sum += weight * rounded(score(view, row, policy));
+    }
     return this.#customScores.length === 0 ? sum : sum + this.#customScoreOf(row);
   }
 
@@ -279,51 +322,53 @@ export class Candidates {
     }
   }
 
-  #bestOf(tier: 'fresh' | 'stale'): { readonly group: Group; readonly heap: NodeHeap } | undefined {
-    let best: Group | undefined;
+  #bestOf(heaps: readonly NodeHeap[]): number | undefined {
+    let best: NodeHeap | undefined;
     let bestScore = 0;
-    for (const group of this.#groups) {
-      const heap = group[tier];
-      if (heap === undefined || heap.size === 0 || group.refusedBy !== undefined) continue;
-      const score = heap.topScore + group.score;
+    // Arrays that were another class's may have heaps for more groups, all empty.
+    for (let at = 0; at < this.#groups.length; at += 1) {
+      const heap = heaps[at];
+      const { refusedBy, score: ofGroup } = this.#groups[at] as Group;
+      if (heap === undefined || heap.size === 0 || refusedBy !== undefined) continue;
+      const score = this.#ranks.scoreOf(heap.topRow) + ofGroup;
       const isBetter =
         best === undefined ||
         score > bestScore ||
-        (score === bestScore && goesFirst(heap, best[tier] as NodeHeap, this.view.nodes.names));
+        (score === bestScore && this.#ranks.isNamedBefore(heap.topRow, best.topRow));
       if (!isBetter) continue;
-      best = group;
+      best = heap;
       bestScore = score;
     }
-    const heap = best?.[tier];
-    return best === undefined || heap === undefined ? undefined : { group: best, heap };
+    return best?.topRow;
   }
 }
 
-const emptyHeap = (capacity: number, names: readonly (string | undefined)[]): NodeHeap =>
-  new NodeHeap(
-    {
-      rows: new Int32Array(capacity),
-      scores: new Float64Array(capacity),
-      ties: new Uint32Array(capacity),
-    },
-    names,
-    0,
-  );
+/** What is asked of the row alone. The two of the gate are one flag of the table. */
+const numberedNodeFilters = nodeFilters
+  .filter((filter) => filter !== epoch && filter !== gate)
+  .map((filter): NumberedFilter => ({
+    applies: filter.applies,
+    rejects: filter.rejects,
+    number: filters.indexOf(filter),
+  }));
 
-/** Which of two tops with the same score goes first. */
-function goesFirst(a: NodeHeap, b: NodeHeap, names: readonly (string | undefined)[]): boolean {
-  return a.topTie === b.topTie ? (names[a.topRow] ?? '') < (names[b.topRow] ?? '') : a.topTie > b.topTie;
-}
+const nowhere: NodeDomain = { region: '', zone: '', zoneKey: '' };
+
+const weighed = <T extends Score>(scores: readonly T[], view: View, policy: Policy): readonly Weighed<T>[] =>
+  scores
+    .filter(({ name, applies }) => policy.weights[name] > 0 && applies(view))
+    .map(({ name, score }) => ({ name, score, weight: policy.weights[name] }));
 
 /** Whether nodes of a shape may take the class, remembered with the class. */
-function judgeShape({ cls, ...view }: View, policy: Policy, shape: NodeShape): number {
+function judgeShape(view: View, policy: Policy, shape: NodeShape): number {
+  const { cls } = view;
   if (shape.id >= cls.shapeVerdicts.length) growShapes(cls, shape.id);
-  const refusing = shapeFilters.findIndex((filter) => filter.rejects(cls, shape));
+  const refusing = shapeFilters.find((filter) => filter.rejects(cls, shape));
   let sum = 0;
   for (const score of shapeScores)
-    if (score.applies({ cls, ...view })) sum += policy.weights[score.name] * rounded(score.score(cls, shape));
+    if (score.applies(view)) sum += policy.weights[score.name] * rounded(score.score(cls, shape));
   cls.shapeScores[shape.id] = sum;
-  return (cls.shapeVerdicts[shape.id] = refusing < 0 ? allowed : refusing + 2);
+  return (cls.shapeVerdicts[shape.id] = refusing === undefined ? allowed : filters.indexOf(refusing) + 2);
 }
 
 function growShapes(cls: SchedulingClass, id: number): void {

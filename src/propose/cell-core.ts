@@ -1,4 +1,5 @@
 import type { ReplicaRef } from '../model/ports.js';
+import { plus } from '../model/plus.js';
 import type { Policy } from '../model/policy.js';
 import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
@@ -8,6 +9,7 @@ import type { GangMember, GangMoment, GangView } from './gangs.js';
 import type { Plugin } from './plugin.js';
 import { PreemptionPlanner } from './preemption.js';
 import { propose } from './propose.js';
+import { RankCache } from './rank-cache.js';
 
 export interface CellCoreOptions {
   readonly policy: Policy;
@@ -22,13 +24,14 @@ const roomReasons: ReadonlySet<string> = new Set(['NodeFull', 'DeviceTaken', 'Po
 export class CellCore {
   readonly cell = new CellState();
   readonly #planner: PreemptionPlanner;
+  readonly #ranks = new RankCache();
   /** Places for at least so many, or for none. What it returns is assumed. */
   readonly planGang: GangMoment['plan'];
 
   constructor(private readonly options: CellCoreOptions) {
     const preemption = new CellPreemption(this.cell, options);
     this.#planner = new PreemptionPlanner(preemption);
-    this.planGang = gangPlanner(this.cell, preemption, options);
+    this.planGang = gangPlanner(this.cell, preemption, plus(options, { ranks: this.#ranks }));
   }
 
   gangView(tenant: string, name: string, sinceMs: number): GangView | undefined {
@@ -50,7 +53,11 @@ export class CellCore {
   /** What it returns is assumed. */
   propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult {
     this.cell.version = at.version;
-    const result = propose(this.cell, turn, { ...this.options, snapshotAgeMs: at.ageMs });
+    const result = propose(
+      this.cell,
+      turn,
+      plus(this.options, { snapshotAgeMs: at.ageMs, ranks: this.#ranks }),
+    );
     const short = result.waits.filter(isShortOfRoom);
     if (short.length === 0) return result;
     const { plans } = this.#planner.plan(

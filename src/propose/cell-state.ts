@@ -303,6 +303,7 @@ export class CellState {
     const count = (failures.get(node) ?? 0) + (isGone ? -1 : 1);
     if (count > 0) failures.set(node, count);
     else failures.delete(node);
+    this.nodes.memoryChanged(node);
     if (isGone) this.#forgetWorkload(`${tenant}/${workload}`);
   }
 

@@ -11,6 +11,7 @@ import {
 } from '../model/records.js';
 import type { CellState } from './cell-state.js';
 import type { ClassKey, NodeAgeMs, PendingReplica } from './contract.js';
+import type { StoredNode } from './node-table.js';
 import type { SchedulingClass } from './scheduling-class.js';
 import type { DomainCounts, Surroundings } from './surroundings.js';
 
@@ -33,7 +34,7 @@ export type DecisionInputs = {
 /** Notes what a turn looks at: nodes as they were before anything of the turn was placed on them. */
 export class InputsNotes {
   readonly #rows = new Set<number>();
-  readonly #records: [string, unknown][] = [];
+  readonly #records: (readonly [string, unknown])[] = [];
   readonly #agesMs: Record<string, number> = {};
   readonly #revisions = new Set<ClassKey>();
   readonly #relevant: readonly ClassKey[];
@@ -63,15 +64,8 @@ export class InputsNotes {
     const name = nodes.names[row];
     const node = nodes.nodes[row];
     if (name === undefined || node === undefined) return;
-    const { labels, deletionTimestamp } = node.metadata;
     const { fencing, drivers } = nodes.statusAt(row)?.agent ?? {};
-    this.#records.push([
-      objectKey('Node', undefined, name),
-      {
-        metadata: { name, ...(labels && { labels }), ...(deletionTimestamp && { deletionTimestamp }) },
-        spec: node.spec,
-      },
-    ]);
+    this.#records.push(nodeRecord(node));
     if (fencing !== undefined || drivers !== undefined)
       this.#records.push([
         statusKey('Node', undefined, name),
@@ -166,7 +160,7 @@ export class InputsNotes {
     const { onNodeLost, type } = workload?.spec ?? {};
     const { residency, guaranteed } = cell.tenant(tenant).spec ?? {};
     const className = spec.priorityClassName ?? 'default';
-    const records: [string, unknown][] = [
+    const records: (readonly [string, unknown])[] = [
       ...[...this.#revisions].map((key): [string, unknown] => [
         `/o/WorkloadRevision/${key}`,
         key === cls.key ? cell.revision(key) : neighbourOnly(cell, key),
@@ -208,6 +202,20 @@ export class InputsNotes {
       ...(about.plugins.length > 0 && { plugins: about.plugins }),
     };
   }
+}
+
+const nodeRecords = new WeakMap<StoredNode, readonly [string, unknown]>();
+
+/** A node with what filters look at: one record for all decisions, as long as the node is the same. */
+function nodeRecord(node: StoredNode): readonly [string, unknown] {
+  let record = nodeRecords.get(node);
+  if (record === undefined) {
+    const { name, labels, deletionTimestamp } = node.metadata;
+    const metadata = { name, ...(labels && { labels }), ...(deletionTimestamp && { deletionTimestamp }) };
+    record = [objectKey('Node', undefined, name), { metadata, spec: node.spec }];
+    nodeRecords.set(node, record);
+  }
+  return record;
 }
 
 /** A revision with what rules about neighbours look at. */

@@ -145,8 +145,14 @@ export class Intake {
     if (!this.parts.isOwn(tenant, workload)) return;
     this.#uids.set(key, uid);
     const replica: PendingReplica = {
-      ...{ tenant, name, uid, classKey: `${tenant}/${revision}`, workload, slot },
-      ...{ sinceMs: this.parts.nowMs(), ...(gang !== undefined && { gang }) },
+      tenant,
+      name,
+      uid,
+      classKey: `${tenant}/${revision}`,
+      workload,
+      slot,
+      sinceMs: this.parts.nowMs(),
+      ...(gang !== undefined && { gang }),
     };
     const hold = isHeld ? status.hold : undefined;
     if (gang !== undefined && !gangs.hasStarted(tenant, gang)) gangs.add(replica, gang);

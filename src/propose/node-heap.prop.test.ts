@@ -3,38 +3,54 @@ import { describe, expect, it } from 'vitest';
 import { NodeHeap } from './node-heap.js';
 
 const entry = fc.record({ score: fc.integer({ min: 0, max: 5 }), tie: fc.integer({ min: 0, max: 2 }) });
+const step = fc.record({ row: fc.nat(39), score: fc.integer({ min: -3, max: 5 }) });
 
 describe('the heap of nodes', () => {
-  it('gives rows by score, then tie, then name, whatever is pushed, popped or scored anew', () => {
+  it('gives rows by score, then tie, then name, whatever is put in, taken out or scored anew', () => {
     fc.assert(
       fc.property(
-        fc.array(entry, { minLength: 1, maxLength: 30 }),
-        fc.nat(30),
-        fc.array(fc.integer({ min: -2, max: 5 }), { maxLength: 60 }),
-        (entries, ordered, steps) => {
-          const names = entries.map((_, row) => `n${String(row).padStart(3, '0')}`);
+        fc.array(entry, { minLength: 40, maxLength: 40 }),
+        fc.nat(40),
+        fc.array(step, { maxLength: 60 }),
+        (entries, appended, steps) => {
           const columns = {
-            rows: Int32Array.from(entries, (_, row) => row),
             scores: Float64Array.from(entries, ({ score }) => score),
             ties: Uint32Array.from(entries, ({ tie }) => tie),
+            at: new Int32Array(entries.length),
+            names: entries.map((_, row) => `n${String(row).padStart(3, '0')}`),
           };
-          const first = Math.min(ordered, entries.length);
-          const heap = new NodeHeap(columns, names, first);
-          for (const [row, { score, tie }] of entries.entries()) if (row >= first) heap.push(row, score, tie);
-          let expected = entries.map((one, row) => ({ ...one, row }));
-          const top = () =>
-            expected.toSorted((a, b) => b.score - a.score || b.tie - a.tie || a.row - b.row)[0];
-          for (const step of [...steps, ...entries.map(() => -1)]) {
-            const best = top();
-            expect(heap.size).toBe(expected.length);
-            if (best === undefined) break;
-            expect([heap.topRow, heap.topScore, heap.topTie]).toEqual([best.row, best.score, best.tie]);
-            if (step < 0) heap.pop();
-            else heap.rescoreTop(step);
-            expected = expected.flatMap((one) =>
-              one.row !== best.row ? [one] : step < 0 ? [] : [{ ...one, score: step }],
-            );
+          const heap = new NodeHeap(columns);
+          const expected = new Set<number>();
+          for (let row = 0; row < appended; row += 1) {
+            heap.append(row);
+            expected.add(row);
           }
+          heap.order();
+          const inOrder = (): number[] =>
+            [...expected].toSorted(
+              (a, b) =>
+                (columns.scores[b] as number) - (columns.scores[a] as number) ||
+                (columns.ties[b] as number) - (columns.ties[a] as number) ||
+                a - b,
+            );
+          for (const { row, score } of steps) {
+            expect(heap.has(row)).toBe(expected.has(row));
+            if (!expected.has(row)) {
+              columns.scores[row] = score;
+              heap.insert(row);
+              expected.add(row);
+            } else if (score < 0) {
+              heap.remove(row);
+              expected.delete(row);
+            } else {
+              columns.scores[row] = score;
+              heap.rescored(row);
+            }
+            expect(heap.size).toBe(expected.size);
+            if (expected.size > 0) expect(heap.topRow).toBe(inOrder()[0]);
+            expect(heap.first(5)).toEqual(inOrder().slice(0, 5));
+          }
+          expect(heap.first(40)).toEqual(inOrder());
         },
       ),
     );

@@ -1,6 +1,7 @@
 import type { NodeStatus } from '../model/kinds/node.js';
 import type { Node } from '../model/kinds/node.js';
 import { ownValue } from '../model/amount.js';
+import { zoneKey } from '../model/placement-rules.js';
 import { type Epoch, type NodeAccount, type NodeEpoch, recoveryPoolLabel } from '../model/records.js';
 import { RowIndex } from './row-index.js';
 
@@ -10,14 +11,20 @@ export interface StoredNode {
   readonly spec: Node['spec'];
 }
 
+/** Where a node is. */
+export interface NodeDomain {
+  readonly region: string;
+  readonly zone: string;
+  /** The zone's name in counts, made once: to make it each time somebody counts would cost more than the counting. */
+  readonly zoneKey: string;
+}
+
 /**
  * All of a node that its operator and its agent say, and that does not change with what is placed there. Nodes that
  * say the same share one shape, so that rules about it are judged once for all of them.
  */
-export interface NodeShape {
+export interface NodeShape extends NodeDomain {
   readonly id: number;
-  readonly region: string;
-  readonly zone: string;
   /** The number of its zone among all zones of the cell. */
   readonly domain: number;
   readonly labels: Readonly<Record<string, string>>;
@@ -46,11 +53,14 @@ const hasEpoch = 4;
 const hasStatus = 8;
 const isGateOpen = 16;
 const isEpochOpen = 32;
+const hasRevisions = 64;
 const isThere = hasNode | hasAccount | hasEpoch | hasStatus;
 /** A node that is there for placing: registered, its epoch and its gate open. */
 const takesWork = hasNode | hasAccount | hasEpoch | isGateOpen | isEpochOpen;
 
 const rowsFirst = 64;
+/** How many changes back it is known which row it was. Who asks about more has to look at all rows. */
+const changesKept = 16_384;
 
 /**
  * The nodes of a cell, one row each, in columns: what is asked of every node for every class is a typed array, so that
@@ -65,6 +75,8 @@ export class NodeTable {
   rows = 0;
   /** Grows with every change; `changedAt` says at which a row was last changed. */
   clock = 0;
+  /** Grows when a row is given up: it may be another node's afterwards. */
+  rowsGivenUp = 0;
   /** Grows when the number of a shape is given to another shape. */
   shapesVersion = 0;
   readonly names: (string | undefined)[] = [];
@@ -73,7 +85,7 @@ export class NodeTable {
   readonly epochs: (Epoch | undefined)[] = [];
   readonly shapes: (NodeShape | undefined)[] = [];
   /** The zones of the cell, in the order they were first seen. They are few, so none is ever given up. */
-  readonly domains: { readonly region: string; readonly zone: string }[] = [];
+  readonly domains: NodeDomain[] = [];
   readonly devices: DeviceColumn[] = [];
   /** How many charged or assumed replicas of each revision are on which rows, by `TENANT/REVISION`. */
   readonly revisionRows = new RowIndex();
@@ -91,6 +103,8 @@ export class NodeTable {
   memoryAllocatable = new Float64Array(rowsFirst);
   memoryFree = new Float64Array(rowsFirst);
   replicas = new Int32Array(rowsFirst);
+  /** Which row each of the last changes was of, by the clock: an entry whose row has changed again since is out of date. */
+  readonly #changes = new Int32Array(changesKept);
   #flags = new Uint8Array(rowsFirst);
   #cpuAssumed = new Float64Array(rowsFirst);
   #memoryAssumed = new Float64Array(rowsFirst);
@@ -108,6 +122,11 @@ export class NodeTable {
   /** How many nodes there are: those with an object. */
   nodeCount = 0;
 
+  /** Rows are below this, until the table grows. */
+  get capacity(): number {
+    return this.nameHashes.length;
+  }
+
   rowOf(name: string): number | undefined {
     return this.#rowOf.get(name);
   }
@@ -124,6 +143,43 @@ export class NodeTable {
   isEpochOpen(row: number): boolean {
     const needed = hasAccount | hasEpoch | isEpochOpen;
     return ((this.#flags[row] as number) & needed) === needed;
+  }
+
+  /** Whether nothing is charged there, nor assumed: two such nodes of one shape that offer the same are alike but for their names. */
+  isUntouched(row: number): boolean {
+    return (
+      ((this.#flags[row] as number) & hasRevisions) === 0 &&
+      this.replicas[row] === 0 &&
+      this.cpuFree[row] === this.cpuAllocatable[row] &&
+      this.memoryFree[row] === this.memoryAllocatable[row]
+    );
+  }
+
+  /** Whether two rows that nothing is charged on offer the same. */
+  offersSame(a: number, b: number): boolean {
+    if (this.cpuAllocatable[a] !== this.cpuAllocatable[b]) return false;
+    if (this.memoryAllocatable[a] !== this.memoryAllocatable[b]) return false;
+    for (let at = 0; at < this.devices.length; at += 1) {
+      const { allocatable, free, idsFree } = this.devices[at] as DeviceColumn;
+      if (allocatable[a] !== allocatable[b] || free[a] !== free[b] || idsFree[a] !== idsFree[b]) return false;
+    }
+    return true;
+  }
+
+  /**
+   * The rows that changed after the clock stood there, each once, written to `into`: how many; undefined if there are
+   * more than that takes, or it is too long ago.
+   */
+  changedSince(clock: number, into: Int32Array): number | undefined {
+    if (this.clock - clock > changesKept) return undefined;
+    let count = 0;
+    for (let at = clock + 1; at <= this.clock; at += 1) {
+      const row = this.#changes[at % changesKept] as number;
+      if (this.changedAt[row] !== at) continue;
+      if (count === into.length) return undefined;
+      into[count++] = row;
+    }
+    return count;
   }
 
   shapeAt(row: number): NodeShape | undefined {
@@ -192,6 +248,7 @@ export class NodeTable {
     this.revisionRows.move(row, before?.revisions, account?.revisions);
     this.#flag(row, hasAccount, account !== undefined);
     this.#flag(row, isGateOpen, account?.gate.state === 'Open');
+    this.#flag(row, hasRevisions, hasAny(account?.revisions));
     this.#count(row);
     if (account?.allocatable.devices !== undefined || before?.allocatable.devices !== undefined)
       this.#countDevices(row);
@@ -201,8 +258,14 @@ export class NodeTable {
   occupantsChanged(name: string): void {
     const row = this.#rowOf.get(name);
     if (row === undefined) return;
-    this.clock += 1;
+    this.#tick(row);
     this.occupantsChangedAt[row] = this.clock;
+  }
+
+  /** What somebody remembers of the node apart from its own records is another now. */
+  memoryChanged(name: string): void {
+    const row = this.#rowOf.get(name);
+    if (row !== undefined) this.#changed(row);
   }
 
   /** Charges a row with one replica more (or less) than its account says. */
@@ -231,9 +294,14 @@ export class NodeTable {
   }
 
   #changed(row: number): void {
-    this.clock += 1;
+    this.#tick(row);
     this.changedAt[row] = this.clock;
     if (((this.#flags[row] as number) & isThere) === 0) this.#giveUp(row);
+  }
+
+  #tick(row: number): void {
+    this.clock += 1;
+    this.#changes[this.clock % changesKept] = row;
   }
 
   #flag(row: number, bit: number, isSet: boolean): void {
@@ -294,6 +362,7 @@ export class NodeTable {
     for (const key of this.#portsAssumed.keys())
       if (key.startsWith(`${row}:`)) this.#portsAssumed.delete(key);
     (this.generations[row] as number) += 1;
+    this.rowsGivenUp += 1;
     this.#freeRows.push(row);
   }
 
@@ -343,11 +412,11 @@ export class NodeTable {
     const { region = 'local', zone = 'local', taints = [], tenants = [], unschedulable, drain } = node.spec;
     const labels = node.metadata.labels ?? {};
     const agent = this.#statuses[row]?.agent;
+    const domain = this.#domain(region, zone);
     const shape: NodeShape = {
       id,
-      region,
-      zone,
-      domain: this.#domain(region, zone),
+      ...(this.domains[domain] as NodeDomain),
+      domain,
       labels,
       taints,
       tenants,
@@ -372,15 +441,20 @@ export class NodeTable {
   }
 
   #domain(region: string, zone: string): number {
-    const key = `${region}/${zone}`;
+    const key = zoneKey({ region, zone });
     let domain = this.#domainOf.get(key);
     if (domain === undefined) {
       domain = this.domains.length;
       this.#domainOf.set(key, domain);
-      this.domains.push({ region, zone });
+      this.domains.push({ region, zone, zoneKey: key });
     }
     return domain;
   }
+}
+
+function hasAny(values: Readonly<Record<string, number>> | undefined): boolean {
+  for (const _ in values) return true;
+  return false;
 }
 
 function grown<T extends Float64Array | Int32Array | Uint32Array | Uint8Array>(from: T, to: T): T {

@@ -1,5 +1,6 @@
 import type { Decisions } from '../model/decisions.js';
 import type { DecisionSpec } from '../model/kinds/decision.js';
+import { plus } from '../model/plus.js';
 import type { Outcome, Proposal } from '../model/ports.js';
 import type { Epoch } from '../model/records.js';
 import type { DecisionDraft } from './contract.js';
@@ -62,7 +63,12 @@ export class OpenDecision {
     if (!this.#isProposed || this.#unanswered > 0) return;
     const { tenant, draft, decider, at } = this.about;
     const { name, epoch, server } = decider;
-    const spec: DecisionSpec = { ...draft, at, scheduler: { name, epoch }, server, choices: this.#choices };
+    const spec: DecisionSpec = plus(draft, {
+      at,
+      scheduler: { name, epoch },
+      server,
+      choices: this.#choices,
+    });
     this.sink.append({ name: this.name, tenant, spec });
   }
 }

@@ -19,9 +19,10 @@ import { filters } from './filters/all.js';
 import type { View } from './filters/filter.js';
 import { quotaRoom } from './filters/quota.js';
 import type { Plugin } from './plugin.js';
+import type { RankCache } from './rank-cache.js';
 import { schedulingClass } from './scheduling-class.js';
 import { type Surroundings, surroundingsOf } from './surroundings.js';
-import type { Rejecter, Tally } from './tally.js';
+import type { Rejected, Rejecter } from './tally.js';
 import { refusal } from './verdicts.js';
 
 export interface ProposeOptions {
@@ -34,6 +35,8 @@ export interface ProposeOptions {
   readonly snapshotAgeMs?: number;
   /** What is around the class, where it is known already: a decision that is run again. */
   readonly around?: Surroundings;
+  /** What was said of the nodes in earlier turns over the same cell; without it a turn looks at all of them. */
+  readonly ranks?: RankCache;
 }
 
 /** How many of the nodes chosen, and of those that came next, are shown with the parts of their score. */
@@ -55,7 +58,7 @@ class TurnOf {
   readonly #waits: Wait[] = [];
   readonly #scores: NonNullable<DecisionDraft['scores']>[number][] = [];
   readonly #tenantAccount: TenantAccount;
-  #tally: Tally | undefined;
+  #rejected: ReadonlyMap<Rejecter, Rejected> = new Map();
 
   constructor(
     private readonly cell: CellState,
@@ -153,7 +156,13 @@ class TurnOf {
     let placed = 0;
     let isFull = false;
     if (room > 0) {
-      const candidates = new Candidates(view, options.policy, options.seed, options.plugins ?? []);
+      const candidates = new Candidates(
+        view,
+        options.policy,
+        options.seed,
+        options.plugins ?? [],
+        options.ranks,
+      );
       while (placed < room) {
         const row = candidates.best();
         if (row === undefined) {
@@ -170,8 +179,8 @@ class TurnOf {
         notes.note(row);
         this.#show(candidates, row);
       }
-      this.#tally = candidates.tally;
-      for (const { rows } of this.#tally.entries().values())
+      this.#rejected = candidates.rejected();
+      for (const { rows } of this.#rejected.values())
         for (const row of rows.slice(0, rejectedKept)) notes.note(row);
     }
     if (placed === replicas.length) return;
@@ -215,7 +224,7 @@ class TurnOf {
   /** The reason that is told is that of the filter which nodes came furthest to: what is nearest to being cured. */
   #noNode(view: View): Omit<Wait, 'replica'> {
     const nodes = this.cell.nodes.nodeCount;
-    const entries = [...(this.#tally?.entries() ?? [])].toSorted(([a], [b]) => distance(a) - distance(b));
+    const entries = [...this.#rejected].toSorted(([a], [b]) => distance(a) - distance(b));
     const [furthest, rejected] = entries.at(-1) ?? [];
     if (furthest === undefined || rejected === undefined)
       return { reason: 'NoNode', message: 'there is no node yet', reasons: ['NoNode'] };
@@ -233,7 +242,7 @@ class TurnOf {
     const [tenant = '', revision = ''] = turn.classKey.split('/');
     const workload = view?.cls.spec.workload ?? turn.replicas[0]?.workload ?? '';
     const { used, grant } = this.#tenantAccount;
-    const rejections = [...(this.#tally?.entries() ?? [])].map(([filter, { count, rows }]) => {
+    const rejections = [...this.#rejected].map(([filter, { count, rows }]) => {
       const message = view && messageOf(view, filter, rows);
       return {
         reason: filter.reason,

@@ -8,6 +8,7 @@ import {
   type NeighbourRule,
   type RuledRevision,
   speaksOf,
+  zonesAllowed,
 } from '../model/placement-rules.js';
 import type { Policy } from '../model/policy.js';
 import type { CellState } from './cell-state.js';
@@ -54,9 +55,10 @@ export interface SchedulingClass {
   /** Whether placing one replica changes what other nodes of its zone or region are worth. */
   readonly hasDomainRules: boolean;
   readonly jurisdictionOf: (region: string) => string | undefined;
-  readonly zonesOf: (region: string) => readonly string[];
+  /** The keys of the zones that replicas could be in beside a region. */
+  readonly zonesBeside: (region: string) => readonly string[];
   readonly latencyMs: (from: string, to: string) => number | undefined;
-  /** By the number of a shape: 0 not judged yet, 1 allowed, else 2 + the number of the filter that refuses it. */
+  /** By the number of a shape: 0 not judged yet, 1 allowed, else 2 + the number of the filter that refuses it among all filters. */
   shapeVerdicts: Uint8Array;
   /** By the number of a shape, once it is judged: the part of the score that depends on the shape alone. */
   shapeScores: Float64Array;
@@ -110,14 +112,20 @@ function makeClass(cell: CellState, key: ClassKey, tenant: string, revision: Rul
   const amounts = amountsAsked(template.resources);
   const amount = amountOf(amounts);
   const workload = cell.workload(tenant, spec.workload).stored?.spec;
-  const others = [...cell.classesOf(tenant).keys].map((other) => ({
-    key: other,
-    revision: cell.revision(other),
-  }));
-  const keysWhere = (isMeant: (other: RuledRevision) => boolean): ClassKey[] =>
-    others
-      .filter((other) => other.revision !== undefined && isMeant(other.revision))
-      .map((other) => other.key);
+  const zonesBeside = new Map<string, readonly string[]>();
+  const keysWhere = (isMeant: (other: RuledRevision) => boolean): ClassKey[] => {
+    const keys: ClassKey[] = [];
+    for (const other of cell.classesOf(tenant).keys) {
+      const it = cell.revision(other);
+      if (it !== undefined && isMeant(it)) keys.push(other);
+    }
+    return keys;
+  };
+  // Asked about every class of the tenant whenever one comes or goes: what has no such rule is not asked further.
+  const hasApartRules = ({ spec: { placement: of } }: RuledRevision): boolean =>
+    of?.antiAffinity !== undefined;
+  const isApart = (other: RuledRevision): boolean =>
+    (hasApartRules(revision) || hasApartRules(other)) && mustBeApartOnNode(revision, other) !== undefined;
   const term = (rule: NeighbourRule): NeighbourTerm => {
     const keys = keysWhere((other) => speaksOf(rule, revision, other));
     return {
@@ -162,14 +170,21 @@ function makeClass(cell: CellState, key: ClassKey, tenant: string, revision: Rul
     isDaemon: workload?.type === 'Daemon',
     maxNodeAgeMs: (freshness?.maxNodeAgeSeconds ?? 15) * 1_000,
     waitsWhenStale: (freshness?.onStale ?? (isAtMostOne ? 'Wait' : 'Bind')) === 'Wait',
-    apartKeys: keysWhere((other) => mustBeApartOnNode(revision, other) !== undefined),
+    apartKeys: keysWhere(isApart),
     ownKeys: keysWhere((other) => other.spec.workload === spec.workload),
     affinity,
     antiAffinity,
     spread,
     hasDomainRules: [...spread, ...affinity, ...antiAffinity].some(({ topology }) => topology !== 'Node'),
     jurisdictionOf: (region) => cell.regions.get(region)?.jurisdiction,
-    zonesOf: (region) => cell.regions.get(region)?.zones ?? [],
+    zonesBeside: (region) => {
+      let zones = zonesBeside.get(region);
+      if (zones === undefined) {
+        zones = zonesAllowed(spec, region, (name) => cell.regions.get(name)?.zones ?? []);
+        zonesBeside.set(region, zones);
+      }
+      return zones;
+    },
     latencyMs: (from, to) => {
       const own = cell.regions.get(from)?.latencyMs ?? {};
       const back = cell.regions.get(to)?.latencyMs ?? {};

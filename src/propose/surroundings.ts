@@ -1,6 +1,6 @@
 import { ownValue } from '../model/amount.js';
-import { zoneKey } from '../model/placement-rules.js';
 import type { CellState } from './cell-state.js';
+import type { NodeDomain } from './node-table.js';
 import type { NeighbourTerm, SchedulingClass } from './scheduling-class.js';
 
 /** How many there are in each zone and region, and anywhere. */
@@ -48,11 +48,7 @@ function countsOf({ nodes }: CellState, { keys }: NeighbourTerm): DomainCounts {
 }
 
 /** One more of the class is there. */
-export function countPlaced(
-  cls: SchedulingClass,
-  around: Surroundings,
-  where: { readonly region: string; readonly zone: string },
-): void {
+export function countPlaced(cls: SchedulingClass, around: Surroundings, where: NodeDomain): void {
   add(around.own, where, 1);
   for (const [at, term] of cls.affinity.entries())
     if (term.isAboutSelf) add(around.affinity[at] as DomainCounts, where, 1);
@@ -60,13 +56,8 @@ export function countPlaced(
     if (term.isAboutSelf) add(around.antiAffinity[at] as DomainCounts, where, 1);
 }
 
-function add(
-  counts: DomainCounts,
-  where: { readonly region: string; readonly zone: string },
-  more: number,
-): void {
-  const zone = zoneKey(where);
-  counts.zones[zone] = (ownValue(counts.zones, zone) ?? 0) + more;
+function add(counts: DomainCounts, where: NodeDomain, more: number): void {
+  counts.zones[where.zoneKey] = (ownValue(counts.zones, where.zoneKey) ?? 0) + more;
   counts.regions[where.region] = (ownValue(counts.regions, where.region) ?? 0) + more;
   counts.total += more;
 }
@@ -75,5 +66,5 @@ function add(
 export const countIn = (
   { zones, regions }: DomainCounts,
   topology: 'Zone' | 'Region',
-  where: { readonly region: string; readonly zone: string },
-): number => (topology === 'Zone' ? ownValue(zones, zoneKey(where)) : ownValue(regions, where.region)) ?? 0;
+  where: NodeDomain,
+): number => (topology === 'Zone' ? ownValue(zones, where.zoneKey) : ownValue(regions, where.region)) ?? 0;

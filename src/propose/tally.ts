@@ -7,24 +7,30 @@ export interface Rejecter {
   readonly reason: Reason;
 }
 
-interface Rejected {
-  count: number;
-  /** Some of them. */
-  readonly rows: number[];
+export interface Rejected {
+  readonly count: number;
+  /** Some of them, the first ones of the table. */
+  readonly rows: readonly number[];
 }
 
-/** How many nodes each filter rejected, with some of them. */
-export class Tally {
-  readonly #byFilter = new Map<Rejecter, Rejected>();
-
-  add(filter: Rejecter, row: number): void {
-    let rejected = this.#byFilter.get(filter);
-    if (rejected === undefined) this.#byFilter.set(filter, (rejected = { count: 0, rows: [] }));
-    rejected.count += 1;
-    if (rejected.rows.length < rejectedNamesMax) rejected.rows.push(row);
+/** How many nodes each filter rejected, with some of them: looked up only now, because most that is counted is never told. */
+export function tallied(
+  counts: ReadonlyMap<Rejecter, number>,
+  rowCount: number,
+  rejecterOf: (row: number) => Rejecter | undefined,
+): ReadonlyMap<Rejecter, Rejected> {
+  const found = new Map<Rejecter, { count: number; rows: number[] }>();
+  let missing = 0;
+  for (const [rejecter, count] of counts) {
+    found.set(rejecter, { count, rows: [] });
+    missing += Math.min(count, rejectedNamesMax);
   }
-
-  entries(): ReadonlyMap<Rejecter, Readonly<Rejected>> {
-    return this.#byFilter;
+  for (let row = 0; row < rowCount && missing > 0; row += 1) {
+    const rejecter = rejecterOf(row);
+    const rows = rejecter === undefined ? undefined : found.get(rejecter)?.rows;
+    if (rows === undefined || rows.length === rejectedNamesMax) continue;
+    rows.push(row);
+    missing -= 1;
   }
+  return found;
 }

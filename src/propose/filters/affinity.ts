@@ -1,6 +1,6 @@
 import { countIn, type DomainCounts } from '../surroundings.js';
 import type { DomainFilter, NodeFilter, View } from './filter.js';
-import type { Domain } from '../../model/placement-rules.js';
+import type { NodeDomain } from '../node-table.js';
 
 /**
  * Takes nodes; passes those with a replica that this class must share a node with. Where nothing is there yet that it
@@ -22,7 +22,7 @@ export const affinity: NodeFilter = {
   says: () => 'has no replica that it must be together with',
 };
 
-function isUnmet({ cls, around }: View, where: Domain): boolean {
+function isUnmet({ cls, around }: View, where: NodeDomain): boolean {
   for (const [at, { topology, isRequired, isAboutSelf }] of cls.affinity.entries()) {
     if (!isRequired || topology === 'Node') continue;
     const counts = around.affinity[at] as DomainCounts;

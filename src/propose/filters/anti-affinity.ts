@@ -1,7 +1,7 @@
 import type { View } from './filter.js';
 import type { DomainFilter, NodeFilter } from './filter.js';
 import { countIn, type DomainCounts } from '../surroundings.js';
-import type { Domain } from '../../model/placement-rules.js';
+import type { NodeDomain } from '../node-table.js';
 
 /** Takes nodes; passes those without a replica that this class, by its own rule or the other's, must not be with. */
 export const antiAffinity: NodeFilter = {
@@ -15,7 +15,7 @@ export const antiAffinity: NodeFilter = {
 };
 
 /** The first rule that is broken there. Among the own replicas the account of the workload counts, as for the authority. */
-function broken({ cls, around }: View, where: Domain): string | undefined {
+function broken({ cls, around }: View, where: NodeDomain): string | undefined {
   for (const [at, { topology, isRequired, isAboutOwnWorkload }] of cls.antiAffinity.entries()) {
     if (!isRequired || topology === 'Node') continue;
     const isThere =

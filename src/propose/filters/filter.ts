@@ -1,7 +1,6 @@
-import type { Domain } from '../../model/placement-rules.js';
 import type { Reason } from '../../model/reasons.js';
 import type { NodeAgeMs } from '../contract.js';
-import type { NodeShape, NodeTable } from '../node-table.js';
+import type { NodeDomain, NodeShape, NodeTable } from '../node-table.js';
 import type { SchedulingClass } from '../scheduling-class.js';
 import type { Surroundings } from '../surroundings.js';
 
@@ -45,6 +44,6 @@ export interface NodeFilter extends Named {
 export interface DomainFilter extends Named {
   readonly level: 'domain';
   readonly applies: (cls: SchedulingClass) => boolean;
-  readonly rejects: (view: View, where: Domain) => boolean;
-  readonly says: (view: View, where: Domain) => string;
+  readonly rejects: (view: View, where: NodeDomain) => boolean;
+  readonly says: (view: View, where: NodeDomain) => string;
 }

@@ -1,4 +1,5 @@
-import { type Domain, spreadCounts } from '../../model/placement-rules.js';
+import { spreadCounts } from '../../model/placement-rules.js';
+import type { NodeDomain } from '../node-table.js';
 import type { SchedulingClass } from '../scheduling-class.js';
 import type { DomainFilter, NodeFilter, View } from './filter.js';
 
@@ -28,11 +29,11 @@ export const spread: NodeFilter = {
     `has ${ownOnNode(view, row)} replicas of ${view.cls.spec.workload}; at most ${mostPerNode(view.cls)} per node`,
 };
 
-function uneven({ cls, around }: View, where: Domain): string | undefined {
+function uneven({ cls, around }: View, where: NodeDomain): string | undefined {
   for (const { topology, mode, maxSkew } of cls.spread) {
     if (mode !== 'Required' || topology === 'Node') continue;
     const counts = topology === 'Zone' ? around.own.zones : around.own.regions;
-    const { domain, here, fewest } = spreadCounts(cls.spec, topology, where, counts, cls.zonesOf);
+    const { domain, here, fewest } = spreadCounts(cls.spec, topology, where, counts, cls.zonesBeside);
     if (here + 1 - fewest > maxSkew)
       return `${domain} would have ${here + 1} replicas of ${cls.spec.workload} and another ${fewest}; at most ${maxSkew} more`;
   }

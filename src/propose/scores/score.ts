@@ -1,7 +1,6 @@
 import type { Policy, ScoreName } from '../../model/policy.js';
-import type { Domain } from '../../model/placement-rules.js';
 import type { View } from '../filters/filter.js';
-import type { NodeShape } from '../node-table.js';
+import type { NodeDomain, NodeShape } from '../node-table.js';
 import type { SchedulingClass } from '../scheduling-class.js';
 
 /**
@@ -28,7 +27,7 @@ export interface NodeScore extends Named {
 
 export interface DomainScore extends Named {
   readonly level: 'domain';
-  readonly score: (view: View, where: Domain) => number;
+  readonly score: (view: View, where: NodeDomain) => number;
 }
 
 const steps = 2 ** 20;
