@@ -61,8 +61,8 @@ const membersMax = 128;
 // each has a round trip of its own, and what waits for one of them waits longer.
 const transactionsMaxChained = 32;
 const transactionsMaxApart = 8;
-// Some 200 binds, which take a few milliseconds: then whoever else waits in this process has a turn.
-const transactionsPerTurn = 8;
+// Some 400 binds, which take some ten milliseconds: then whoever else waits in this process has a turn.
+const transactionsPerTurn = 16;
 // So many are passed over in search of one that need not wait; then the next transaction to end brings another look.
 const passedOverMax = 2_048;
 // Past this many waiting operations new ones are refused at once (Contended), so that callers back off.
