@@ -65,7 +65,9 @@ function wrongState(
 ): readonly string[] {
   if (was === 'Held' && (is === undefined || isNew)) return [`${key} was deleted while it was Held`];
   if (is === undefined) return [];
-  if (was === undefined || isNew) return is === 'Held' ? [] : [`${key} began as ${is}, not Held`];
+  // Operations share transactions: one may have been made and given up in the same.
+  if (was === undefined || isNew)
+    return is === 'Held' || is === 'Released' ? [] : [`${key} began as ${is}, not Held`];
   return was === 'Held' || was === is ? [] : [`${key} was ${was}, for good, and is now ${is}`];
 }
 
