@@ -1,6 +1,7 @@
 import type { Outcome, Proposal } from '../src/model/ports.js';
 import type { Store, Transaction } from '../src/store/contract.js';
 import type { LmdbHandle } from '../src/store/lmdb-environment.js';
+import { observedStore } from './observed-store.js';
 import type { openBindCell } from './bind-cell.js';
 
 export type BindCell = Awaited<ReturnType<typeof openBindCell>>;
@@ -45,16 +46,9 @@ export class WriteRecorder {
   readonly onBatch = (transactions: number): void => void this.#flushes.push(transactions);
 
   over(store: Store): Store {
-    return {
-      read: (range, options) => store.read(range, options),
-      watch: (range, options) => store.watch(range, options),
-      compact: (revision) => store.compact(revision),
-      close: () => store.close(),
-      transact: (transaction) => {
-        if (transaction.writes.length > 0) this.#transactions?.push(transaction);
-        return store.transact(transaction);
-      },
-    };
+    return observedStore(store, (transaction) => {
+      if (transaction.writes.length > 0) this.#transactions?.push(transaction);
+    });
   }
 
   start(): void {

@@ -10,6 +10,7 @@ import { startEtcd } from '../testing/etcd-server.js';
 import { scratchDirectory } from '../testing/scratch.js';
 import { openBarePuts } from './bare-puts.js';
 import { type Bench, type Figure, percentile } from './measure.js';
+import { observedStore } from './observed-store.js';
 import { openScheduleCell, workloadSpec } from './schedule-cell.js';
 
 const nodes = 5_000;
@@ -64,22 +65,14 @@ async function wholePath(
 }
 
 /** Counts what is written, and keeps nothing of it: memory is measured too. */
-function counting(store: Store, written: { puts: number; bytes: number }): Store {
-  return {
-    read: (range, options) => store.read(range, options),
-    watch: (range, options) => store.watch(range, options),
-    compact: (revision) => store.compact(revision),
-    close: () => store.close(),
-    transact: (transaction) => {
-      for (const write of transaction.writes) {
-        if (write.kind !== 'put') continue;
-        written.puts += 1;
-        written.bytes += write.value.byteLength;
-      }
-      return store.transact(transaction);
-    },
-  };
-}
+const counting = (store: Store, written: { puts: number; bytes: number }): Store =>
+  observedStore(store, ({ writes }) => {
+    for (const write of writes) {
+      if (write.kind !== 'put') continue;
+      written.puts += 1;
+      written.bytes += write.value.byteLength;
+    }
+  });
 
 async function onLmdb(print: Print, scratch: string): Promise<void> {
   const rates: number[] = [];

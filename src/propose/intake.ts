@@ -12,7 +12,8 @@ import { CellTotal } from './cell-total.js';
 import type { GangDriver } from './gang-driver.js';
 import { type HeldReplicas, statusIn } from './held-replicas.js';
 import { cureOf } from './queue/cures.js';
-import type { LotFacts, PendingQueue } from './queue/pending-queue.js';
+import type { LotFacts } from './queue/lots.js';
+import type { PendingQueue } from './queue/pending-queue.js';
 
 export interface IntakeParts {
   readonly records: Records;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../../env/random.js';
 import type { PendingReplica } from '../contract.js';
-import { type LotFacts, PendingQueue } from './pending-queue.js';
+import type { LotFacts } from './lots.js';
+import { PendingQueue } from './pending-queue.js';
 
 const newQueue = (turnMax = 256): PendingQueue =>
   new PendingQueue({ random: new SeededRandom('q'), backoff: { firstMs: 100, mostMs: 10_000 }, turnMax });

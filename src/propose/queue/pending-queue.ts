@@ -2,20 +2,11 @@ import { type Backoff, backoffAfter } from '../../env/backoff.js';
 import { EventHeap, type HeapEvent } from '../../env/event-heap.js';
 import { Fifo } from '../../env/fifo.js';
 import type { Random } from '../../env/random.js';
-import type { Amount } from '../../model/amount.js';
 import { type Reason, reasons as allReasons } from '../../model/reasons.js';
 import type { ClassKey, PendingReplica, Turn } from '../contract.js';
+import type { Band, Item, Line, Lot, LotFacts } from './lots.js';
 import { MovableHeap } from './movable-heap.js';
 import { TenantShares } from './tenant-shares.js';
-
-/** What replicas have in common that are alike to the scheduler: what one of them finds no place for, none does. */
-export interface LotFacts {
-  /** Names it. A class is one lot, but for replicas that may go to one node only. */
-  readonly lot: string;
-  readonly priority: number;
-  /** What one of them asks for. */
-  readonly amount: Amount;
-}
 
 /** A turn, and the lot it was taken from. */
 export interface LotTurn extends Turn {
@@ -27,59 +18,6 @@ export interface PendingQueueOptions {
   readonly backoff: Backoff;
   /** A turn hands out at most so many. */
   readonly turnMax: number;
-}
-
-interface Item {
-  readonly replica: PendingReplica;
-  readonly lot: Lot;
-  /** Waiting: in the list of its lot. Out: with whoever took it. Gone: passed over where it still stands in a list. */
-  state: 'waiting' | 'out' | 'backingOff' | 'gone';
-  failures: number;
-  dueMs: number;
-}
-
-interface Lot extends Omit<LotFacts, 'priority'> {
-  readonly classKey: ClassKey;
-  line: Line;
-  readonly sequence: number;
-  readonly items: Fifo<Item>;
-  /** How many of the list wait, and how many replicas it has in any state. */
-  waiting: number;
-  members: number;
-  /** Under which reasons it is parked; undefined: it is not. */
-  parkedUnder: readonly Reason[] | undefined;
-  parkedAt: number;
-  /** Woken, and has placed nothing since: it is tried with a few. */
-  isProbe: boolean;
-}
-
-/** What a tenant has in a band. */
-interface Line {
-  readonly tenant: string;
-  readonly band: Band;
-  /** Lots that are not parked and have somebody waiting, the one whose first has waited longest first. */
-  readonly lots: MovableHeap<Lot>;
-  /** Lots that are parked, by reason, the one parked longest first. */
-  readonly parked: Map<Reason, MovableHeap<Lot>>;
-  /** When a change last came that could cure a reason. A lot parked before that is woken. */
-  readonly wokenAt: Map<Reason, number>;
-  share: number;
-  /** When it last had a turn, so that tenants with equal shares take turns. */
-  lastTurn: number;
-  /** Turns in a row that placed nothing, and until which turn of the band it is passed over for them. */
-  failures: number;
-  asideUntil: number;
-  /** Turns of lots that were not woken since one that was. */
-  sinceProbe: number;
-  lotCount: number;
-}
-
-interface Band {
-  readonly priority: number;
-  readonly lines: Map<string, Line>;
-  readonly ready: MovableHeap<Line>;
-  readonly aside: MovableHeap<Line>;
-  turns: number;
 }
 
 interface Due extends HeapEvent {
