@@ -1,20 +1,29 @@
 import type { BootInstant } from '../env/instant.js';
 import type { NodeBinding } from '../model/node-stream.js';
+import type { RunEnd, RunEndReason } from './runner.js';
 
 /** What a driver tells of a job, in the order it happened. */
 export type DriverEvent =
   /** It runs. A job that was started again says so again. */
-  | { readonly kind: 'Started'; readonly uid: string; readonly driverId: string; readonly executions: number }
-  | { readonly kind: 'Ready'; readonly uid: string }
-  /** It does not run any more and will not by itself: it ended, could not be started, or was stopped. */
   | {
-      readonly kind: 'Exited';
+      readonly kind: 'Started';
       readonly uid: string;
-      /** Undefined: not known, or there was nothing to exit. */
-      readonly exitCode?: number;
-      readonly reason: string;
-      readonly message?: string;
-    };
+      readonly driverId: string;
+      readonly executions: number;
+      readonly address?: string;
+    }
+  /** What is being done on the way: pulling an image, waiting before a restart. */
+  | { readonly kind: 'Step'; readonly uid: string; readonly step: string; readonly message?: string }
+  /** Its readiness probe passes, or it has none and runs. */
+  | { readonly kind: 'Ready'; readonly uid: string }
+  /** Its readiness probe passes no more. It goes on running. */
+  | { readonly kind: 'NotReady'; readonly uid: string; readonly message: string }
+  /** It does not run any more and will not by itself: it ended, could not be started, or was stopped. */
+  | ({ readonly kind: 'Exited'; readonly uid: string } & JobEnd);
+
+export interface JobEnd extends Omit<RunEnd, 'reason'> {
+  readonly reason: RunEndReason | 'Completed' | 'RestartBudgetSpent' | 'StartDeadlinePassed' | 'NotRunning';
+}
 
 /** What became of a job that an agent did not start in this life. */
 export type Found = 'Running' | 'Ready' | 'Gone';

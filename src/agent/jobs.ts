@@ -85,6 +85,10 @@ export class Jobs {
           job.running = { at: 'Starting', driverId, executions };
         break;
       }
+      // Told to the control plane once replicas have steps and lose readiness: hollow ones do not.
+      case 'Step':
+      case 'NotReady':
+        break;
       case 'Ready':
         if (running.at === 'Starting') job.running = { ...running, at: 'Ready' };
         break;

@@ -4,7 +4,7 @@ import type { Reason } from './reasons.js';
 import type { Epoch } from './records.js';
 import type { Stage, StageActor } from './stages.js';
 import type { NodeSpec, NodeStatus } from './kinds/node.js';
-import type { Replica } from './kinds/replica.js';
+import type { Replica, ReplicaStatus } from './kinds/replica.js';
 
 /**
  * The interfaces that in-process, HTTP and simulated parts share; main (or the simulator) injects them.
@@ -130,6 +130,7 @@ export interface Report extends Operation {
   readonly step?: string;
   readonly address?: string;
   readonly executions?: number;
+  readonly readiness?: NonNullable<ReplicaStatus['readiness']>;
   readonly message?: string;
   readonly evidence?: Readonly<Record<string, string>>;
 }

@@ -84,13 +84,14 @@ const returned = (status: ReplicaStatus, stage: Stage): Stage =>
     : stage;
 
 function factsOf(input: Report): Partial<ReplicaStatus> {
-  const { exitCode, driverId, step, address, executions, message } = input;
+  const { exitCode, driverId, step, address, executions, readiness, message } = input;
   return {
     ...(exitCode !== undefined && { exitCode }),
     ...(driverId !== undefined && { driverId }),
     ...(step !== undefined && { step }),
     ...(address !== undefined && { address }),
     ...(executions !== undefined && { executions }),
+    ...(readiness !== undefined && { readiness }),
     ...(message !== undefined && { message }),
   };
 }

@@ -3,6 +3,7 @@ import { ageColumn, column, defineKind, type TypedObject } from '../define-kind.
 import {
   choice,
   count,
+  flag,
   integer,
   listOf,
   mapOf,
@@ -102,6 +103,11 @@ const status = record(
     exitCode: integer('The exit code of the last execution.', { minimum: -256, maximum: 65_535 }),
     driverId: text("The driver's id of what runs.", { maxLength: 253 }),
     address: text('The address it listens at.', { maxLength: 253 }),
+    readiness: record(
+      'What its readiness probe says. Passing, if left out, since it got Ready.',
+      { isPassing: flag('Whether it can take traffic.') },
+      { message: text('Why not.') },
+    ),
     ports: mapOf('Its ports by name.', count('A port number.', { minimum: 1, maximum: 65_535 })),
     message: text('What people should know of its stage.'),
     conditions,
