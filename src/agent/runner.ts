@@ -1,6 +1,8 @@
 import type { BootInstant } from '../env/instant.js';
 import type { NodeBinding } from '../model/node-stream.js';
 import type { Template } from '../model/parts/template.js';
+import type { LogLabels } from './logs/log-record.js';
+import type { LogWriter } from './logs/log-writer.js';
 
 /** Why an execution is over, as one word that stands on the replica. */
 export type RunEndReason =
@@ -49,6 +51,9 @@ export interface Run {
     | { readonly at: 'Running'; readonly driverId: string; readonly address?: string }
     | { readonly at: 'Ended'; readonly end: RunEnd };
 }
+
+/** Opens where the output of an execution is kept: beside the replica, also after it has ended (docs/logs.md). */
+export type OpenLog = (labels: LogLabels) => Promise<LogWriter>;
 
 /** What a runner tells, in the order it happened, never from within a call. */
 export type RunnerEvent =
