@@ -1,6 +1,5 @@
-import type { BootInstant } from '../env/instant.js';
 import type { NodeBinding } from '../model/node-stream.js';
-import type { RunEnd, RunEndReason } from './runner.js';
+import type { Permit, RunEnd, RunEndReason } from './runner.js';
 
 /** What a driver tells of a job, in the order it happened. */
 export type DriverEvent =
@@ -45,6 +44,6 @@ export interface Driver {
   start(job: NodeBinding): void;
   /** Asks it to end, and ends it when the grace is over. Exited follows, also for what is not there. */
   stop(uid: string, graceSeconds: number): void;
-  /** Fenced jobs are ended for certain at that moment, unless a later one is given before (DESIGN §8). */
-  permit(until: BootInstant): void;
+  /** Until when fenced jobs may start and run, unless a later permit is given before. */
+  permit(permit: Permit): void;
 }

@@ -171,8 +171,13 @@ export class NodeSession {
     const isFirst = this.#permit === undefined;
     const sentAt = this.#sent.get(id);
     if (sentAt !== undefined) {
-      this.#permit = { until: plusMs(sentAt, fence.permitSeconds * 1_000), fence };
-      driver.permit(plusMs(this.#permit.until, -fence.killMarginSeconds * 1_000));
+      const until = plusMs(sentAt, fence.permitSeconds * 1_000);
+      this.#permit = { until, fence };
+      driver.permit({
+        startUntil: plusMs(until, -fence.graceSeconds * 1_000),
+        killAt: plusMs(until, -fence.killMarginSeconds * 1_000),
+        overAt: until,
+      });
       this.#jobs.permitted();
     }
     if (renewSeconds * 1_000 === this.#renewMs && !isFirst) return;

@@ -28,6 +28,18 @@ export interface RunEnd {
   /** Undefined: not known, or there was nothing to exit. */
   readonly exitCode?: number;
   readonly message?: string;
+  /** It was fenced, and ended so long after its permit was over: a frozen machine woke up (FenceOverrun). */
+  readonly overrunMs?: number;
+}
+
+/** What an acknowledged renewal, sent at s, allows fenced jobs (DESIGN §8), on the machine's boot time. */
+export interface Permit {
+  /** s+D−G: nothing fenced starts from then on. */
+  readonly startUntil: BootInstant;
+  /** s+D−κ: what is fenced is ended for certain then, unless a later permit was given before. */
+  readonly killAt: BootInstant;
+  /** s+D: from then on the control plane may come to believe that nothing of it runs. */
+  readonly overAt: BootInstant;
 }
 
 /** One execution of a replica that is asked for. Everything in it is expanded: a runner substitutes nothing. */
@@ -119,7 +131,7 @@ export interface Runner {
   stop(uid: string, graceSeconds: number): void;
   /** The replica is over: what is kept of it goes, but for its logs, which go as their retention says. */
   forget(uid: string): void;
-  permit(until: BootInstant): void;
+  permit(permit: Permit): void;
   exec(uid: string, request: ExecRequest, ears: ExecEars): ExecSession;
   usage(uid: string): RunUsage | undefined;
 }

@@ -66,11 +66,15 @@ describe('the hollow driver', () => {
 
   it('[S5] ends fenced jobs when their permit is over, and not before one that was given meanwhile', async () => {
     const { driver, events, run, env } = openDriver();
-    driver.permit(plusMs(env.clock.boot(), 10_000));
+    const permit = (): void => {
+      const killAt = plusMs(env.clock.boot(), 10_000);
+      driver.permit({ startUntil: killAt, killAt, overAt: killAt });
+    };
+    permit();
     driver.start(binding('once', { isFenced: true }));
     driver.start(binding('any'));
     await run(9_000);
-    driver.permit(plusMs(env.clock.boot(), 10_000));
+    permit();
     await run(9_500);
     expect([...driver.list()]).toEqual(['once', 'any']);
     await run(1_000);

@@ -3,6 +3,7 @@ import { type BootInstant, msBetween } from '../../env/instant.js';
 import type { Random } from '../../env/random.js';
 import type { NodeBinding } from '../../model/node-stream.js';
 import type { Driver, DriverEvent, Found } from '../driver.js';
+import type { Permit } from '../runner.js';
 import type { Wheel } from '../wheel.js';
 import { drawnMs, type HollowProfile, untilFailureMs } from './hollow-profile.js';
 
@@ -92,8 +93,8 @@ export class HollowDriver implements Driver {
     if (job !== undefined) job.timer = timer;
   }
 
-  permit(until: BootInstant): void {
-    this.#permittedUntil = until;
+  permit({ killAt }: Permit): void {
+    this.#permittedUntil = killAt;
   }
 
   #watchFence(): void {

@@ -3,7 +3,7 @@ import { HollowDriver } from '../../agent/drivers/hollow.js';
 import { usualProfile } from '../../agent/drivers/hollow-profile.js';
 import { NodeSession } from '../../agent/node-session.js';
 import { Wheel } from '../../agent/wheel.js';
-import { msBetween, plusMs } from '../../env/instant.js';
+import { type BootInstant, msBetween, plusMs } from '../../env/instant.js';
 import type { NodeBinding } from '../../model/node-stream.js';
 import type { NodeShape } from './agent.js';
 import { remoteStreams } from './node-link.js';
@@ -45,7 +45,13 @@ const driverIn = (life: Life, world: World, machine: HollowDriver): Driver => ({
   list: () => machine.list(),
   start: (binding) => machine.start(binding),
   stop: (uid, graceSeconds) => machine.stop(uid, graceSeconds),
-  permit: (until) => machine.permit(plusMs(world.wire.clock.boot(), msBetween(life.env.clock.boot(), until))),
+  permit: ({ startUntil, killAt, overAt }) => {
+    const onMachine = (at: BootInstant): BootInstant =>
+      plusMs(world.wire.clock.boot(), msBetween(life.env.clock.boot(), at));
+    machine.permit({
+      ...{ startUntil: onMachine(startUntil), killAt: onMachine(killAt), overAt: onMachine(overAt) },
+    });
+  },
 });
 
 function note(world: World, { replica, workload, slot }: NodeBinding, running: boolean): void {
