@@ -101,10 +101,13 @@ export interface ExecRequest {
 }
 
 export interface ExecSession {
-  /** Takes what the command is to read; `end` closes its input. */
-  write(bytes: Uint8Array): void;
+  /** Takes what the command is to read; `onTaken` when more may follow, so that nothing piles up. `end` closes its input. */
+  write(bytes: Uint8Array, onTaken: () => void): void;
   end(): void;
   resize(columns: number, rows: number): void;
+  /** Whoever reads its output cannot keep up: as little as possible of it is told before `resume`. */
+  pause(): void;
+  resume(): void;
   /** Ends the command. */
   kill(): void;
 }
