@@ -21,8 +21,10 @@ export default defineConfig({
   test: {
     include: ['dist/**/*.test.js'],
     pool: 'forks',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Long: they bound what hangs. How fast something is is for benches to say, not for tests on a shared machine.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     // Only for a whole run (`make test`): tests with real processes share the machine with others then. Whoever needs a
     // second try is named at the end, and is a defect to look into.
     retry: Number(process.env.TEST_RETRIES ?? 0),

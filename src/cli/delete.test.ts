@@ -93,7 +93,7 @@ describe('berth delete and berth wait', () => {
     await cli.ok('apply -f -', { input: `${workloadYaml('doomed', 1)}---${workloadYaml('marker', 2)}` });
     const waiting = cli.start('wait wl doomed marker --for jsonpath={.spec.replicas}=2 --timeout 20s');
     // Both are looked at together: once the one is told of, the other has been seen.
-    await expect.poll(waiting.printed, { timeout: 20_000 }).toBe('workload/marker condition met\n');
+    await expect.poll(waiting.printed).toBe('workload/marker condition met\n');
     await cli.ok('delete wl doomed');
     const { status, stderr } = await waiting.ended;
     expect({ status, stderr }).toEqual({

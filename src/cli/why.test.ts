@@ -139,7 +139,7 @@ spec: { region: local, zone: local, taints: [] }
       (
         await cli.ok('get decisions -n bank --field-selector spec.workload=score,spec.result=Placed -o name')
       ).trim();
-    await expect.poll(placed, { timeout: 10_000 }).toMatch(/^decision\/\S+$/);
+    await expect.poll(placed).toMatch(/^decision\/\S+$/);
     const name = (await placed()).slice('decision/'.length);
     const explained = JSON.parse(await cli.ok('why replica/score-0-1 -n bank -o json')) as object;
     expect(explained).toMatchObject({

@@ -71,7 +71,7 @@ describe('berth audit', () => {
     expect((await client.send('POST', workloads, { headers, body })).status).toBe(201);
     const queued = async (): Promise<number> =>
       (await client.send('GET', '/apis/berth.dev/v1/replicas')).text.split('"stage":"Queued"').length - 1;
-    await expect.poll(queued, { timeout: 20_000 }).toBe(2);
+    await expect.poll(queued).toBe(2);
     client.close();
     expect(await audit()).toMatchObject({ status: 0, stdout: '' });
     await stop();

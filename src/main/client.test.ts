@@ -212,7 +212,7 @@ describe('a client of a real server', () => {
     const state = (objects: Iterable<BerthObject>): string[] =>
       [...objects].map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).toSorted();
     const { items } = await direct.list(classes);
-    await expect.poll(() => state(held.values()), { timeout: 10_000 }).toEqual(state(items));
+    await expect.poll(() => state(held.values())).toEqual(state(items));
     stop.abort();
     await following;
     expect(failures).toBeGreaterThan(5);

@@ -38,7 +38,7 @@ const stagesOf = async (client: TestClient): Promise<readonly string[]> =>
 const queued = (name: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, slot) => `${name}-${slot}-1 Queued`).toSorted();
 
-const soon = { timeout: 20_000, interval: 100 };
+const soon = { timeout: 30_000, interval: 100 };
 const create = async (client: TestClient, name: string, replicas: number): Promise<void> => {
   const made = await client.send('POST', workloads, { headers: json, body: workload(name, replicas) });
   expect(made.status, made.text).toBe(201);

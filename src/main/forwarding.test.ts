@@ -111,7 +111,7 @@ describe('the authority of two servers on one etcd', () => {
     const more = JSON.stringify({ spec: { replicas: 40 } });
     expect((await sender.send('PATCH', `${workloads}/web`, { headers: patch, body: more })).status).toBe(200);
     // Refused for certain, so it is done here at once; the lease need not run out first.
-    await expect.poll(() => queued(sender), { timeout: 10_000, interval: 100 }).toBe(40);
+    await expect.poll(() => queued(sender), { timeout: 30_000, interval: 100 }).toBe(40);
     expect((await operationsAt(sender, 'local')) - localBefore).toBeGreaterThanOrEqual(20);
     await expect.poll(() => addressOf(sender, 'authority'), { timeout: 40_000 }).toBe(controlling);
   }, 120_000);

@@ -173,7 +173,7 @@ describe('the API over HTTPS', () => {
           lines()
             .filter((line) => line.verb === 'delete')
             .map((line) => line.outcome),
-        { timeout: 20_000 },
+        { timeout: 30_000 },
       )
       .toEqual([200, 404]);
     expect(JSON.stringify(lines())).not.toContain('secret-word');

@@ -153,14 +153,14 @@ describe.each(clients)('with $name', ({ path, isOld }) => {
 
   it('watches, and waits for a condition and for a deletion', async () => {
     const watching = start(['get', 'wl', '-n', 'fraud', '-w', '-o', 'name']);
-    await expect.poll(() => watching.sofar(), { timeout: 20_000 }).toContain('score');
+    await expect.poll(() => watching.sofar()).toContain('score');
     await kubectl('create -f -', manifest(1).replace('name: score,', 'name: second,'));
-    await expect.poll(() => watching.sofar(), { timeout: 20_000 }).toContain('second');
+    await expect.poll(() => watching.sofar()).toContain('second');
     watching.child.kill();
     await watching.ended;
     // With -v=6 it says when its watch is open; a deletion before that would be none it could wait for.
     const waiting = start(['wait', '--for=delete', 'wl/second', '-n', 'fraud', '--timeout=20s', '-v=6']);
-    await expect.poll(() => waiting.complaints(), { timeout: 15_000 }).toContain('watch=true');
+    await expect.poll(() => waiting.complaints()).toContain('watch=true');
     expect(await kubectl('delete wl second -n fraud')).toContain('deleted');
     expect((await waiting.ended).status).toBe(0);
     const timedOut = await start(['wait', '--for=condition=Ready', 'wl/score', '-n', 'fraud', '--timeout=1s'])

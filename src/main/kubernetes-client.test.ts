@@ -77,7 +77,7 @@ describe("Kubernetes' own client for Node", () => {
     );
     await api.deleteClusterCustomObject({ ...kind, name: 'later' });
     await expect
-      .poll(() => told, { timeout: 20_000 })
+      .poll(() => told)
       .toEqual(['add default 0', 'add there 1', 'add later 1', 'update there 2', 'delete later 1']);
     expect(informer.list().map(({ metadata }) => metadata?.name)).toEqual(['default', 'there']);
     await informer.stop();

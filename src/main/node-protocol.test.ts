@@ -105,7 +105,7 @@ async function openCell() {
   return { cell, hub, connect, play, bind, nodeNamed, stages, sockets, problems };
 }
 
-const soon = { timeout: 20_000, interval: 20 };
+const soon = { timeout: 30_000, interval: 20 };
 
 describe('the node protocol over TLS', () => {
   it('carries many nodes on one connection: they start what is bound to them, report it, and stop it', async () => {

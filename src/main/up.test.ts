@@ -66,7 +66,7 @@ describe('berth up', () => {
     );
     expect(created.status).toBe(201);
     await expect
-      .poll(async () => (await client.send('GET', `${events}/e`)).status, { timeout: 20_000, interval: 100 })
+      .poll(async () => (await client.send('GET', `${events}/e`)).status, { timeout: 30_000, interval: 100 })
       .toBe(404);
     client.close();
   });

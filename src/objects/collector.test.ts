@@ -54,7 +54,7 @@ describe('the collector', () => {
     opened.objects.delete(Workload, keyOf(name), propagation === undefined ? {} : { propagation });
   const has = (name: string): boolean => opened.cache.get(keyOf(name)) !== undefined;
   const gone = async (name: string): Promise<void> => {
-    await expect.poll(() => has(name), { timeout: 20_000, interval: 10 }).toBe(false);
+    await expect.poll(() => has(name), { timeout: 30_000, interval: 10 }).toBe(false);
   };
   const clearFinalizers = (name: string) =>
     opened.objects.modify(Workload, keyOf(name), 'spec', (live) => ({
@@ -101,7 +101,7 @@ describe('the collector', () => {
     await create('child', owner, { finalizers: ['example.dev/busy'] }, { blockOwnerDeletion: true });
     expect((await remove('owner', 'Foreground')).isGone).toBe(false);
     await expect
-      .poll(() => opened.cache.get(keyOf('child'))?.object.metadata.deletionTimestamp, { timeout: 20_000 })
+      .poll(() => opened.cache.get(keyOf('child'))?.object.metadata.deletionTimestamp)
       .toBeDefined();
     await realEnv().sleep(50);
     expect(has('owner')).toBe(true);
@@ -116,7 +116,7 @@ describe('the collector', () => {
     await create('casual', owner, { finalizers: ['example.dev/busy'] });
     await remove('owner', 'Foreground');
     await expect
-      .poll(() => opened.cache.get(keyOf('casual'))?.object.metadata.deletionTimestamp, { timeout: 20_000 })
+      .poll(() => opened.cache.get(keyOf('casual'))?.object.metadata.deletionTimestamp)
       .toBeDefined();
     await clearFinalizers('blocking');
     await gone('owner');
@@ -142,6 +142,6 @@ describe('the collector', () => {
     await gone('a');
     expect(opened.cache.get(key)).toBeDefined();
     await clearFinalizers('b');
-    await expect.poll(() => opened.cache.get(key), { timeout: 20_000 }).toBeUndefined();
+    await expect.poll(() => opened.cache.get(key)).toBeUndefined();
   });
 });

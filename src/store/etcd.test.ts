@@ -360,9 +360,7 @@ describe('the etcd store on three members', () => {
       const before = [...next];
       await cluster.kill(member);
       // The members may have to elect a leader first, which takes a second or two.
-      await expect
-        .poll(() => next.every((number, writer) => number > (before[writer] ?? 0) + 5), { timeout: 15_000 })
-        .toBe(true);
+      await expect.poll(() => next.every((number, writer) => number > (before[writer] ?? 0) + 5)).toBe(true);
       await cluster.restart(member);
     }
     running = false;
