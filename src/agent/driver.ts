@@ -21,7 +21,13 @@ export type DriverEvent =
   | ({ readonly kind: 'Exited'; readonly uid: string } & JobEnd);
 
 export interface JobEnd extends Omit<RunEnd, 'reason'> {
-  readonly reason: RunEndReason | 'Completed' | 'RestartBudgetSpent' | 'StartDeadlinePassed' | 'NotRunning';
+  readonly reason:
+    | RunEndReason
+    | 'Completed'
+    | 'LivenessFailed'
+    | 'RestartBudgetSpent'
+    | 'StartDeadlinePassed'
+    | 'NotRunning';
 }
 
 /** What became of a job that an agent did not start in this life. */
@@ -32,7 +38,6 @@ export type Found = 'Running' | 'Ready' | 'Gone';
  * the agent where the driver can make them.
  */
 export interface Driver {
-  readonly name: 'process' | 'container' | 'hollow';
   /** Whether it keeps the fence of AtMostOne jobs: see `permit`. */
   readonly canFence: boolean;
   /** Where events go from now on. */
@@ -44,6 +49,8 @@ export interface Driver {
   start(job: NodeBinding): void;
   /** Asks it to end, and ends it when the grace is over. Exited follows, also for what is not there. */
   stop(uid: string, graceSeconds: number): void;
+  /** The control plane knows how it ended, or does not want it: what is kept of it goes, once nothing of it runs. */
+  forget(uid: string): void;
   /** Until when fenced jobs may start and run, unless a later permit is given before. */
   permit(permit: Permit): void;
 }

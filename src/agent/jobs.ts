@@ -1,10 +1,11 @@
 import { backoffAfter } from '../env/backoff.js';
-import type { Env } from '../env/env.js';
+import type { Env, Timer } from '../env/env.js';
+import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import type { NodeBinding, NodeHears, StreamReport } from '../model/node-stream.js';
 import type { Outcome } from '../model/ports.js';
 import type { Stage } from '../model/stages.js';
 import type { Driver, DriverEvent } from './driver.js';
-import { nextStep, type Running, type Word } from './next-step.js';
+import { type Facts, nextStep, type Running, type Word } from './next-step.js';
 import type { Wheel } from './wheel.js';
 
 interface Job {
@@ -13,7 +14,13 @@ interface Job {
   /** The control plane does not know it any more: it goes when it has ended. */
   isGone: boolean;
   /** What was said of it last. The same operation is sent again until its outcome is known. */
-  said: { readonly operation: string; readonly stage: Stage; id: number | undefined } | undefined;
+  said: { readonly operation: string; readonly word: Word; id: number | undefined } | undefined;
+  /** The facts that the control plane has. */
+  facts: Facts;
+  /** When facts alone were said last; since when there are new ones; and what waits to say them. */
+  factsAt: MonotonicInstant | undefined;
+  newsAt: MonotonicInstant | undefined;
+  factsTimer: Timer | undefined;
   /** A stage that a report of ours has put it to, at that version: newer than what the stream told. */
   known: { readonly stage: Stage; readonly version: number } | undefined;
   failures: number;
@@ -36,6 +43,11 @@ export interface JobsParts {
 // So many reports are under way at once; the server cuts off who has many more.
 const underWayMax = 16;
 const retry = { firstMs: 250, mostMs: 10_000 };
+// Facts that move no stage are said so often of one replica and no oftener, as they are by then: a probe that flaps
+// and a pull that goes on for minutes are not a transaction each time.
+const factsEveryMs = 5_000;
+// So long a move that says them along is waited for. That it lost its readiness is said at once.
+const newsMs = 1_000;
 // After an answer that says that our picture is old: its news is on the way, and if not this looks again.
 const oldPictureMs = 5_000;
 
@@ -58,7 +70,10 @@ export class Jobs {
       for (const uid of this.#jobs.keys()) if (!all.has(uid)) this.#gone(uid);
       // What another life of the agent started and nobody wants any more.
       for (const uid of this.parts.driver.list())
-        if (!all.has(uid) && !this.#jobs.has(uid)) this.parts.driver.stop(uid, this.parts.graceSeconds);
+        if (!all.has(uid) && !this.#jobs.has(uid)) {
+          this.parts.driver.stop(uid, this.parts.graceSeconds);
+          this.parts.driver.forget(uid);
+        }
     }
     for (const uid of gone) this.#gone(uid);
     for (const binding of bindings) this.#bound(binding);
@@ -80,21 +95,33 @@ export class Jobs {
     const { running } = job;
     switch (event.kind) {
       case 'Started': {
-        const { driverId, executions } = event;
+        const { driverId, executions, address } = event;
         if (running.at === 'Starting' || running.at === 'Ready')
-          job.running = { at: 'Starting', driverId, executions };
+          job.running = { at: 'Starting', driverId, executions, ...(address !== undefined && { address }) };
         break;
       }
-      // Told to the control plane once replicas have steps and lose readiness: hollow ones do not.
-      case 'Step':
+      // Something on the way to be ready: whatever it was before, it is not ready now.
+      case 'Step': {
+        const { step, message = '' } = event;
+        if (running.at === 'Starting' || running.at === 'Ready') {
+          const { readiness: _, ...rest } = running;
+          job.running = { ...rest, at: 'Starting', step, message };
+        }
+        break;
+      }
       case 'NotReady':
+        if (running.at === 'Ready')
+          job.running = { ...running, readiness: { isPassing: false, message: event.message } };
         break;
       case 'Ready':
-        if (running.at === 'Starting') job.running = { ...running, at: 'Ready' };
+        if (running.at === 'Starting' || running.at === 'Ready') {
+          const { step: _, message: __, readiness: ___, ...rest } = running;
+          job.running = { ...rest, at: 'Ready' };
+        }
         break;
       case 'Exited': {
         const { kind: _, uid: __, ...end } = event;
-        if (job.isGone) this.#jobs.delete(event.uid);
+        if (job.isGone) this.#forget(event.uid);
         else job.running = { at: 'Ended', ...end };
       }
     }
@@ -119,7 +146,7 @@ export class Jobs {
   stopFenced(): void {
     for (const [uid, job] of this.#jobs)
       if (job.binding.isFenced && (job.running.at === 'Starting' || job.running.at === 'Ready'))
-        this.#stop(uid, job);
+        this.#stop(uid, job, this.parts.graceSeconds);
   }
 
   #bound(told: NodeBinding): void {
@@ -150,6 +177,7 @@ export class Jobs {
             : { at: 'Ended', reason: 'NotRunning' };
     return {
       ...{ binding, running, isGone: false, said: undefined, known: undefined },
+      ...{ facts: binding.said ?? {}, factsAt: undefined, newsAt: undefined, factsTimer: undefined },
       ...{ failures: 0, isResting: false },
     };
   }
@@ -161,12 +189,20 @@ export class Jobs {
     const { at } = job.running;
     if (at === 'Starting' || at === 'Ready') this.#stop(uid, job);
     if (job.running.at === 'Stopping') job.isGone = true;
-    else this.#jobs.delete(uid);
+    else this.#forget(uid);
   }
 
-  #stop(uid: string, job: Job): void {
+  #forget(uid: string): void {
+    this.#jobs.get(uid)?.factsTimer?.cancel();
+    this.#jobs.delete(uid);
+    this.parts.driver.forget(uid);
+  }
+
+  #stop(uid: string, job: Job, graceSecondsMax = Infinity): void {
     job.running = { at: 'Stopping' };
-    this.parts.driver.stop(uid, job.binding.intent?.graceSeconds ?? this.parts.graceSeconds);
+    const { intent, template } = job.binding;
+    const graceSeconds = intent?.graceSeconds ?? template?.terminationGraceSeconds ?? this.parts.graceSeconds;
+    this.parts.driver.stop(uid, Math.min(graceSeconds, graceSecondsMax));
   }
 
   #work(): void {
@@ -184,7 +220,8 @@ export class Jobs {
       const mayStart = this.parts.mayStart(job.binding);
       if (!mayStart) this.#held.add(uid);
       const isWhole = job.binding.template !== undefined;
-      const { act, say } = nextStep(job.running, job.binding, stageOf(job), mayStart && isWhole);
+      const stage = stageOf(job);
+      const { act, say } = nextStep(job.running, job.binding, stage, mayStart && isWhole, job.facts);
       if (act === 'stop') return this.#stop(uid, job);
       if (act === 'start') {
         job.running = { at: 'Starting' };
@@ -192,26 +229,48 @@ export class Jobs {
       }
       if (act === 'refuse') job.running = { at: 'Refused' };
       if (act !== undefined) continue;
-      if (say !== undefined) this.#say(uid, job, say);
+      if (say !== undefined && (say.stage !== stage || this.#mayTellFacts(uid, job, say)))
+        this.#say(uid, job, say);
       return;
     }
   }
 
+  #mayTellFacts(uid: string, job: Job, { readiness }: Word): boolean {
+    const { env, wheel } = this.parts;
+    const now = env.clock.monotonic();
+    job.newsAt ??= now;
+    const waitMs = Math.max(
+      job.factsAt === undefined ? 0 : factsEveryMs - msBetween(job.factsAt, now),
+      readiness === undefined ? newsMs - msBetween(job.newsAt, now) : 0,
+    );
+    job.factsTimer?.cancel();
+    if (waitMs <= 0) {
+      job.factsAt = now;
+      return true;
+    }
+    job.factsTimer = wheel.after(waitMs, () => {
+      this.#due.add(uid);
+      this.#work();
+    });
+    return false;
+  }
+
   #say(uid: string, job: Job, word: Word): void {
     if (job.said?.id !== undefined) return;
-    if (job.said?.stage !== word.stage)
-      job.said = {
-        operation: `report/${uid}/${this.parts.env.uuid()}`,
-        ...{ stage: word.stage, id: undefined },
-      };
-    const { operation } = job.said;
+    job.newsAt = undefined;
+    // Under the same id the same is said: what is news by now is said when the outcome of this is known.
+    if (job.said?.word.stage !== word.stage)
+      job.said = { operation: `report/${uid}/${this.parts.env.uuid()}`, word, id: undefined };
+    const { operation, word: said } = job.said;
     const { replica, fence } = job.binding;
-    job.said.id = this.parts.send({ operation, replica, fence, ...word });
+    job.said.id = this.parts.send({ operation, replica, fence, ...said });
     this.#sent.set(job.said.id, uid);
   }
 
   #settle(uid: string, job: Job, outcome: Outcome<{ readonly stage: Stage }>): void {
     const isOver = outcome.kind !== 'UnknownOutcome' && !isContended(outcome);
+    if (outcome.kind === 'Committed' || outcome.kind === 'AlreadyCommitted')
+      job.facts = { ...job.facts, ...factsIn(job.said?.word) };
     if (isOver) job.said = undefined;
     else if (job.said !== undefined) job.said.id = undefined;
     if (outcome.kind === 'Committed') {
@@ -235,6 +294,12 @@ export class Jobs {
       this.#work();
     });
   }
+}
+
+function factsIn(word: Word | undefined): Facts {
+  if (word === undefined) return {};
+  const { stage: _, reason: __, exitCode: ___, evidence: ____, ...facts } = word;
+  return facts;
 }
 
 const isContended = (outcome: Outcome<unknown>): boolean =>

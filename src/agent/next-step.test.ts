@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Stage } from '../model/stages.js';
 import { isEdge, isTerminal, ownsEdge, stages } from '../model/stages.js';
-import { nextStep, type Running, type Step } from './next-step.js';
+import { type Facts, nextStep, type Running, type Step } from './next-step.js';
 
 const service = { type: 'Service' } as const;
 const batch = { type: 'Batch' } as const;
 const evicted = { type: 'Service', intent: { reason: 'Drain' } } as const;
 const ready: Running = { at: 'Ready', driverId: 'd1', executions: 1 };
 const starting: Running = { at: 'Starting', driverId: 'd1', executions: 1 };
+const said = { driverId: 'd1', executions: 1 };
 const ended = (exitCode: number): Running => ({ at: 'Ended', exitCode, reason: 'Exited' });
 
 const shown = ({ act, say }: Step): string =>
@@ -41,11 +42,38 @@ describe('the next step of an agent', () => {
     [ended(143), evicted, 'Unknown', 'Released Stopped'],
     [ended(1), service, 'Failed', 'nothing'],
   ])('of %j, bound as %j and believed to be %s, is: %s', (running, binding, stage, expected) => {
-    expect(shown(nextStep(running, binding, stage, true))).toBe(expected);
+    expect(shown(nextStep(running, binding, stage, true, said))).toBe(expected);
   });
 
   it('starts nothing while it may not', () => {
     expect(nextStep({ at: 'Nothing' }, service, 'Bound', false)).toEqual({});
+  });
+
+  it.each<[string, Running, Facts, Facts | undefined]>([
+    ['nothing when nothing is new', ready, said, undefined],
+    ['a restart', { ...ready, executions: 2 }, said, { executions: 2 }],
+    ['where it listens', { ...ready, address: '10.0.0.7' }, said, { address: '10.0.0.7' }],
+    [
+      'that it is not ready any more',
+      { ...ready, readiness: { isPassing: false, message: 'answered with 503' } },
+      said,
+      { readiness: { isPassing: false, message: 'answered with 503' } },
+    ],
+    [
+      'that it is again',
+      ready,
+      { ...said, readiness: { isPassing: false, message: 'answered with 503' } },
+      { readiness: { isPassing: true } },
+    ],
+    [
+      'that a step is over',
+      ready,
+      { ...said, step: 'Pulling', message: '4 of 9' },
+      { step: '', message: '' },
+    ],
+  ])('at the stage where it is believed to be says %s', (_, running, known, news) => {
+    const { say } = nextStep(running, service, 'Serving', true, known);
+    expect(say).toEqual(news && { stage: 'Serving', reason: 'ReportedOnNode', ...news });
   });
 
   it('[S6] never says what the graph does not let an agent say', () => {
@@ -55,7 +83,8 @@ describe('the next step of an agent', () => {
       for (const binding of [service, batch, evicted])
         for (const stage of bound) {
           const { say } = nextStep(running, binding, stage, true);
-          if (say === undefined) continue;
+          // At the stage where it is, facts may always be said.
+          if (say === undefined || say.stage === stage) continue;
           expect(isTerminal(stage)).toBe(false);
           const edge = `${running.at}: ${stage} → ${say.stage}`;
           expect([edge, isEdge(stage, say.stage), ownsEdge('agent', stage, say.stage)]).toEqual([

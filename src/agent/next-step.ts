@@ -1,5 +1,12 @@
-import type { NodeBinding } from '../model/node-stream.js';
+import type { NodeBinding, StreamReport } from '../model/node-stream.js';
 import { isTerminal, type Stage } from '../model/stages.js';
+import type { JobEnd } from './driver.js';
+
+/** What there is to say of a replica beside its stage. */
+export type Facts = Pick<
+  StreamReport,
+  'driverId' | 'executions' | 'address' | 'step' | 'message' | 'readiness'
+>;
 
 /** What there is of a replica on this machine. */
 export type Running =
@@ -7,19 +14,17 @@ export type Running =
   | { readonly at: 'Nothing' }
   /** Told to stop what does not run here: it never will. */
   | { readonly at: 'Refused' }
-  | { readonly at: 'Starting'; readonly driverId?: string; readonly executions?: number }
-  | { readonly at: 'Ready'; readonly driverId?: string; readonly executions?: number }
+  | ({ readonly at: 'Starting' } & Facts)
+  | ({ readonly at: 'Ready' } & Facts)
   | { readonly at: 'Stopping' }
-  | { readonly at: 'Ended'; readonly exitCode?: number; readonly reason: string; readonly message?: string };
+  | ({ readonly at: 'Ended' } & JobEnd);
 
 /** What an agent says of a replica next. */
-export interface Word {
+export interface Word extends Facts {
   readonly stage: Stage;
   readonly reason: string;
   readonly exitCode?: number;
-  readonly driverId?: string;
-  readonly executions?: number;
-  readonly message?: string;
+  readonly evidence?: Readonly<Record<string, string>>;
 }
 
 /** What to do on the machine, and what to say. At most one of each; afterwards it is asked again. */
@@ -40,6 +45,7 @@ export function nextStep(
   binding: Pick<NodeBinding, 'intent' | 'type'>,
   stage: Stage,
   mayStart: boolean,
+  said: Facts = {},
 ): Step {
   const isAskedToStop = stage === 'Releasing' || (stage === 'Unknown' && binding.intent !== undefined);
   switch (running.at) {
@@ -54,13 +60,14 @@ export function nextStep(
     case 'Starting':
     case 'Ready':
       if (isAskedToStop || isTerminal(stage)) return { act: 'stop' };
-      return sayRunning(running, stage);
+      return sayRunning(running, stage, said);
     case 'Ended': {
       if (isTerminal(stage)) return nothing;
-      const { exitCode, reason, message } = running;
+      const { exitCode, reason, message, overrunMs } = running;
       const facts = {
         ...(exitCode !== undefined && { exitCode }),
         ...(message !== undefined && { message }),
+        ...(overrunMs !== undefined && { evidence: { overrunMs: String(overrunMs) } }),
       };
       if (isAskedToStop) return { say: { stage: 'Released', reason: 'Stopped', ...facts } };
       const isDone = binding.type === 'Batch' && exitCode === 0;
@@ -69,26 +76,45 @@ export function nextStep(
   }
 }
 
-function sayRunning(running: Running & { readonly at: 'Starting' | 'Ready' }, stage: Stage): Step {
-  const { driverId, executions } = running;
-  const facts = {
-    ...(driverId !== undefined && { driverId }),
-    ...(executions !== undefined && { executions }),
-  };
-  const starting = (reason: string): Step => ({ say: { stage: 'Starting', reason, ...facts } });
-  const ready: Step = { say: { stage: 'Ready', reason: 'ReadyOnNode', ...facts } };
+function sayRunning(
+  running: Running & { readonly at: 'Starting' | 'Ready' },
+  stage: Stage,
+  said: Facts,
+): Step {
+  const news = newsOf(running, said);
+  const starting = (reason: string): Step => ({ say: { stage: 'Starting', reason, ...news } });
+  const ready: Step = { say: { stage: 'Ready', reason: 'ReadyOnNode', ...news } };
+  // At the stage where it is believed to be only what is new is said.
+  const here: Step =
+    Object.keys(news).length === 0 ? nothing : { say: { stage, reason: 'ReportedOnNode', ...news } };
   switch (stage) {
     // A replica is never ready before it has started: the graph has no such edge.
     case 'Bound':
       return starting('Started');
     case 'Starting':
-      return running.at === 'Ready' ? ready : nothing;
+      return running.at === 'Ready' ? ready : here;
     case 'Unknown':
       return running.at === 'Ready' ? ready : starting('Started');
     case 'Ready':
     case 'Serving':
-      return running.at === 'Ready' ? nothing : starting('Restarted');
+      return running.at === 'Ready' ? here : starting('Restarted');
     default:
       return nothing;
   }
+}
+
+/** The facts that differ from what was said last. What is over is taken back: no step, no message, passing. */
+function newsOf(running: Facts, said: Facts): Facts {
+  const { driverId, executions, address } = running;
+  const { step = '', message = '', readiness = { isPassing: true } } = running;
+  const { isPassing, message: problem = '' } = said.readiness ?? { isPassing: true };
+  const isOther = readiness.isPassing !== isPassing || (readiness.message ?? '') !== problem;
+  return {
+    ...(driverId !== undefined && driverId !== said.driverId && { driverId }),
+    ...(executions !== undefined && executions !== said.executions && { executions }),
+    ...(address !== undefined && address !== said.address && { address }),
+    ...(step !== (said.step ?? '') && { step }),
+    ...(message !== (said.message ?? '') && { message }),
+    ...(isOther && { readiness }),
+  };
 }

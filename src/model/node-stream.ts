@@ -19,6 +19,8 @@ export interface NodeBinding {
   readonly stage: Stage;
   /** That it shall stop. Stays while its node is lost. */
   readonly intent?: Pick<NonNullable<ReplicaStatus['intent']>, 'reason' | 'graceSeconds'>;
+  /** What its agent has said of it beside its stage, where that is worth a word: see `ReplicaStatus`. */
+  readonly said?: Pick<ReplicaStatus, 'step' | 'message' | 'readiness'>;
   /** The resourceVersion this was true at; a later one is larger. */
   readonly version: number;
   readonly devices?: Charge['devices'];

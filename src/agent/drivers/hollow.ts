@@ -32,7 +32,6 @@ const failureHorizonMs = 24 * 3_600_000;
 
 /** Runs nothing: starts, gets ready, fails and ends as a profile says, by seeded chance. */
 export class HollowDriver implements Driver {
-  readonly name = 'hollow';
   readonly canFence = true;
   readonly #jobs = new Map<string, HollowJob>();
   #onEvent: (event: DriverEvent) => void = () => undefined;
@@ -92,6 +91,9 @@ export class HollowDriver implements Driver {
     const timer = wheel.after(takesMs, () => this.#end(uid, { exitCode: 143, reason: 'Stopped' }));
     if (job !== undefined) job.timer = timer;
   }
+
+  /** Nothing is kept of what has ended. */
+  forget(): void {}
 
   permit({ killAt }: Permit): void {
     this.#permittedUntil = killAt;

@@ -37,7 +37,7 @@ export class HollowFleet {
         streams: laggingStreams(parts.streams, profile.lagSeconds, { env, wheel }),
         offer: {
           ...offer,
-          agent: { version, drivers: [driver.name], fencing: driver.canFence ? 'Supported' : 'Unsupported' },
+          agent: { version, drivers: ['hollow'], fencing: driver.canFence ? 'Supported' : 'Unsupported' },
         },
         onProblem: (message) => onProblem(offer.node, message),
       });

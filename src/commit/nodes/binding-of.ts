@@ -1,4 +1,4 @@
-import type { Replica } from '../../model/kinds/replica.js';
+import type { Replica, ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { NodeBinding } from '../../model/node-stream.js';
@@ -39,9 +39,20 @@ export function bindingOf(
         ...(intent.graceSeconds !== undefined && { graceSeconds: intent.graceSeconds }),
       },
     }),
+    ...saidOf(status),
     version: Number(metadata.resourceVersion),
     ...(charge?.devices !== undefined && { devices: charge.devices }),
     ...(charge?.ports !== undefined && { ports: charge.ports }),
     ...(withTemplate && revision !== undefined && { template: revision.spec.template }),
   };
+}
+
+/** What a new life of the agent may have to take back. */
+function saidOf({ step, message, readiness }: ReplicaStatus): Pick<NodeBinding, 'said'> {
+  const said = {
+    ...(step && { step }),
+    ...(message && { message }),
+    ...(readiness?.isPassing === false && { readiness }),
+  };
+  return Object.keys(said).length === 0 ? {} : { said };
 }

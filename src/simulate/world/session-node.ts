@@ -39,12 +39,13 @@ export function startSessionNode(world: World, servers: readonly SimProcess[], s
 
 /** The machine's driver as one life of its agent reaches it: events reach it while it lives, and clocks are its own. */
 const driverIn = (life: Life, world: World, machine: HollowDriver): Driver => ({
-  ...{ name: machine.name, canFence: machine.canFence },
+  canFence: machine.canFence,
   attach: (onEvent) => machine.attach((event) => void life.env.after(0, () => onEvent(event))),
   adopt: (binding) => machine.adopt(binding),
   list: () => machine.list(),
   start: (binding) => machine.start(binding),
   stop: (uid, graceSeconds) => machine.stop(uid, graceSeconds),
+  forget: () => machine.forget(),
   permit: ({ startUntil, killAt, overAt }) => {
     const onMachine = (at: BootInstant): BootInstant =>
       plusMs(world.wire.clock.boot(), msBetween(life.env.clock.boot(), at));
