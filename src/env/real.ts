@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { uptime } from 'node:os';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Env, Timer } from './env.js';
 import { bootInstant, monotonicInstant, wallInstant } from './instant.js';
 import { SeededRandom } from './random.js';
 import { sleepOn } from './sleep.js';
 import { checkTimerDelay } from './timer-delay.js';
+import { Turns } from './turns.js';
 
 function after(ms: number, callback: () => void): Timer {
   checkTimerDelay(ms);
@@ -15,6 +15,7 @@ function after(ms: number, callback: () => void): Timer {
 
 /** The machine's own clocks, timers and randomness. */
 export function realEnv(): Env {
+  const turns = new Turns();
   return {
     clock: {
       monotonic: () => monotonicInstant(performance.now()),
@@ -25,7 +26,7 @@ export function realEnv(): Env {
     random: new SeededRandom(randomBytes(32).toString('hex')),
     after,
     sleep: (ms, signal) => sleepOn(after, ms, signal),
-    yield: () => nextTurn(),
+    yield: () => turns.next(),
     uuid: () => randomUUID(),
     secret: (bytes) => randomBytes(bytes),
   };

@@ -1,6 +1,6 @@
 import type { BerthObject } from '../model/object.js';
 import type { ObjectChange } from '../model/ports.js';
-import { recordViews, renderRecord } from '../model/record-views.js';
+import { isRecordView, recordViews, renderRecord } from '../model/record-views.js';
 import type { Revision } from '../store/contract.js';
 import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
 import { type ObjectKey, shownKey } from './keys.js';
@@ -37,14 +37,25 @@ export class CachedObject {
     return this.status?.revision;
   }
 
+  /** As it is stored, without the version that only a whole object has: for whoever needs no more. */
+  get metadata(): StoredObject['metadata'] {
+    return this.#stored.metadata;
+  }
+
   get object(): BerthObject {
-    // A parsed boundary: only objects are written under these keys, and views are rendered as such.
     this.#object ??= assembleObject(
-      shownRecord(this.key, this.stored) as StoredObject,
+      this.#stored,
+      // A parsed boundary: only statuses are written under these keys.
       this.status?.value as StoredStatus | undefined,
       String(this.shownVersion ?? this.base + Math.max(this.stored.revision, this.status?.revision ?? 0)),
     );
     return this.#object;
+  }
+
+  /** Records that people see as objects are rendered as those; all others are objects already. */
+  get #stored(): StoredObject {
+    const { value } = this.stored;
+    return (isRecordView(this.key.kind) ? renderRecord(storedUnder(this.key), value) : value) as StoredObject;
   }
 
   /** The same state under another resourceVersion: that of its deletion. */
@@ -58,6 +69,9 @@ export interface ObjectEvent extends ObjectChange {
   readonly key: ObjectKey;
   /** Metadata and spec are as they were. */
   readonly isOfStatusOnly: boolean;
+  /** Of the object, without its version. */
+  readonly metadata: StoredObject['metadata'];
+  readonly metadataBefore: StoredObject['metadata'] | undefined;
 }
 
 export class CacheEvent implements ObjectEvent {
@@ -76,6 +90,14 @@ export class CacheEvent implements ObjectEvent {
     return this.type === 'MODIFIED' && this.previous?.specRevision === this.after.specRevision;
   }
 
+  get metadata(): StoredObject['metadata'] {
+    return this.after.metadata;
+  }
+
+  get metadataBefore(): StoredObject['metadata'] | undefined {
+    return this.previous?.metadata;
+  }
+
   get object(): BerthObject {
     return this.after.object;
   }
@@ -90,7 +112,3 @@ export const storedUnder = (key: ObjectKey): string => {
   const view = recordViews.find(({ kind }) => kind === key.kind);
   return view === undefined ? `/o/${shownKey(key)}` : `${view.prefix}${key.name}`;
 };
-
-/** Records that people see as objects are rendered as those; all others are objects already. */
-const shownRecord = (key: ObjectKey, { value }: CachedRecord): unknown =>
-  renderRecord(storedUnder(key), value) ?? value;

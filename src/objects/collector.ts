@@ -2,7 +2,6 @@ import { Alarm } from '../env/alarm.js';
 import type { Env } from '../env/env.js';
 import { isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
-import type { BerthObject } from '../model/object.js';
 import { isRecordView } from '../model/record-views.js';
 import type { ObjectKey } from './keys.js';
 import { shownKey } from './keys.js';
@@ -12,6 +11,10 @@ import { contentsFinalizer, foregroundFinalizer, type ObjectStore, orphanFinaliz
 
 const resyncMs = 30_000;
 const retryMs = 500;
+// Others may run after so many.
+const objectsPerStretch = 2_000;
+
+type Metadata = CachedObject['metadata'];
 
 /**
  * Deletes what has lost its owners, and lets go of owners that were waiting for what they own.
@@ -20,8 +23,9 @@ const retryMs = 500;
  * or run twice at once. A change wakes it; a slow sweep over everything finds what a missed wake-up left.
  */
 export class Collector {
-  // Invariant: `#dependents` holds, for every uid that some object names as its owner, those objects' keys.
-  readonly #dependents = new Map<string, Map<string, ObjectKey>>();
+  // Invariant: `#dependents` holds, for every uid that some object names as its owner, those objects' keys: the cache's
+  // own, of which there is one for each object as long as it is there.
+  readonly #dependents = new Map<string, Set<ObjectKey>>();
   readonly #dirty = new Map<string, ObjectKey>();
   readonly #alarm: Alarm;
 
@@ -40,16 +44,18 @@ export class Collector {
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const { revision } = this.parts.cache;
-      this.#indexAll();
-      const following = this.#follow(revision, signal);
+      this.#dependents.clear();
+      // Followed before it is indexed: no change falls in between, and indexing an object twice changes nothing.
+      const following = this.#follow(signal);
+      await this.#indexAll(signal);
       await this.#work(signal, following);
     }
   }
 
-  async #follow(after: ObjectCache['revision'], signal: AbortSignal): Promise<void> {
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { cache } = this.parts;
     try {
-      for await (const sets of this.parts.cache.watch({ after, signal })) {
+      for await (const sets of cache.watch({ after: cache.revision, signal })) {
         for (const set of sets) for (const event of set.changes) this.#note(event);
       }
     } catch {
@@ -68,7 +74,7 @@ export class Collector {
       const [next] = this.#dirty;
       if (next === undefined) {
         const isQuiet = await this.#alarm.sleep(resyncMs, signal);
-        if (isQuiet) this.#indexAll();
+        if (isQuiet) await this.#indexAll(signal);
         continue;
       }
       this.#dirty.delete(next[0]);
@@ -83,12 +89,18 @@ export class Collector {
     await ended;
   }
 
-  #indexAll(): void {
-    this.#dependents.clear();
+  /** A stretch at a time: there may be very many objects. */
+  async #indexAll(signal: AbortSignal): Promise<void> {
+    let left = objectsPerStretch;
     for (const kind of this.parts.kinds) {
-      for (const { key, object } of this.parts.cache.list(kind.kind)) {
-        this.#index(key, object);
-        if (isCollectable(object)) this.#markDirty(key);
+      for (const { key, metadata } of this.parts.cache.list(kind.kind)) {
+        this.#index(key, metadata);
+        if (this.#mayHaveToGo(metadata)) this.#markDirty(key);
+        left -= 1;
+        if (left > 0) continue;
+        left = objectsPerStretch;
+        await this.parts.env.yield();
+        if (signal.aborted) return;
       }
     }
   }
@@ -97,35 +109,48 @@ export class Collector {
     const { type, key } = event;
     // Owners and what keeps an object stand in its metadata. Records that are seen as objects have no owners.
     if (event.isOfStatusOnly || isRecordView(key.kind)) return;
-    const { object, before } = event;
-    for (const { uid } of before?.metadata.ownerReferences ?? [])
-      this.#dependents.get(uid)?.delete(shownKey(key));
-    if (type !== 'DELETED') this.#index(key, object);
-    if (isCollectable(object)) this.#markDirty(key);
-    const { uid, ownerReferences, namespace } = object.metadata;
+    const { metadata, metadataBefore } = event;
+    for (const { uid } of metadataBefore?.ownerReferences ?? []) this.#dependents.get(uid)?.delete(key);
+    if (type !== 'DELETED') this.#index(key, metadata);
+    if (this.#mayHaveToGo(metadata)) this.#markDirty(key);
+    const { uid, ownerReferences, namespace } = metadata;
     if (type === 'DELETED') {
-      for (const dependent of this.#dependents.get(uid)?.values() ?? []) this.#markDirty(dependent);
+      for (const dependent of this.#dependents.get(uid) ?? []) this.#markDirty(dependent);
       if (this.#dependents.get(uid)?.size === 0) this.#dependents.delete(uid);
     }
-    // An owner may be waiting for this one.
-    for (const owner of [...(ownerReferences ?? []), ...(before?.metadata.ownerReferences ?? [])]) {
+    for (const owner of [...(ownerReferences ?? []), ...(metadataBefore?.ownerReferences ?? [])]) {
       const ownerKey = this.#ownerKey(owner, namespace);
-      if (ownerKey !== undefined) this.#markDirty(ownerKey);
+      // Only an owner that is going can be waiting for this one.
+      if (ownerKey !== undefined && this.#metadataOf(ownerKey)?.deletionTimestamp !== undefined)
+        this.#markDirty(ownerKey);
     }
     if (type === 'DELETED' && namespace !== undefined) {
       this.#markDirty({ kind: this.parts.tenantKind.kind, namespace: undefined, name: namespace });
     }
   }
 
-  #index(key: ObjectKey, object: BerthObject): void {
-    for (const { uid } of object.metadata.ownerReferences ?? []) {
+  #index(key: ObjectKey, { ownerReferences }: Metadata): void {
+    for (const { uid } of ownerReferences ?? []) {
       let dependents = this.#dependents.get(uid);
       if (dependents === undefined) {
-        dependents = new Map();
+        dependents = new Set();
         this.#dependents.set(uid, dependents);
       }
-      dependents.set(shownKey(key), key);
+      dependents.add(key);
     }
+  }
+
+  /**
+   * What has no owner and is not being deleted stays, and so does what has an owner that stays. That is most of what is
+   * written, and wakes nobody. When an owner goes, that wakes what it owns.
+   */
+  #mayHaveToGo({ deletionTimestamp, ownerReferences, namespace }: Metadata): boolean {
+    if (deletionTimestamp !== undefined) return true;
+    if (ownerReferences === undefined || ownerReferences.length === 0) return false;
+    return !ownerReferences.some((owner) => {
+      const live = this.#ownerOf(owner, namespace);
+      return live !== undefined && live.metadata.deletionTimestamp === undefined;
+    });
   }
 
   #markDirty(key: ObjectKey): void {
@@ -139,7 +164,7 @@ export class Collector {
     const cached = this.parts.cache.get(key);
     const kind = this.parts.kinds.find((candidate) => candidate.kind === key.kind);
     if (cached === undefined || kind === undefined) return;
-    const { metadata } = cached.object;
+    const { metadata } = cached;
     if (metadata.deletionTimestamp !== undefined) {
       if (metadata.finalizers?.includes(orphanFinalizer)) await this.#orphanDependents(kind, cached);
       else if (metadata.finalizers?.includes(foregroundFinalizer)) await this.#deleteDependents(kind, cached);
@@ -158,7 +183,7 @@ export class Collector {
     }
     // Its last living owners wait for it to go.
     const isWaitedFor = living.every((owner) => {
-      const live = this.#ownerOf(owner, metadata.namespace)?.object.metadata;
+      const live = this.#ownerOf(owner, metadata.namespace)?.metadata;
       return live?.deletionTimestamp !== undefined && live.finalizers?.includes(foregroundFinalizer);
     });
     if (isWaitedFor) {
@@ -168,23 +193,21 @@ export class Collector {
   }
 
   async #deleteDependents(kind: KindDefinition, owner: CachedObject): Promise<void> {
-    const { uid } = owner.object.metadata;
+    const { uid } = owner.metadata;
     let isBlocked = false;
-    for (const key of this.#dependents.get(uid)?.values() ?? []) {
+    for (const key of this.#dependents.get(uid) ?? []) {
       const dependent = this.parts.cache.get(key);
-      const reference = dependent?.object.metadata.ownerReferences?.find(
-        (candidate) => candidate.uid === uid,
-      );
+      const reference = dependent?.metadata.ownerReferences?.find((candidate) => candidate.uid === uid);
       if (dependent === undefined || reference === undefined) continue;
       if (reference.blockOwnerDeletion) isBlocked = true;
-      if (dependent.object.metadata.deletionTimestamp === undefined) this.#markDirty(key);
+      if (dependent.metadata.deletionTimestamp === undefined) this.#markDirty(key);
     }
     if (!isBlocked) await this.#removeFinalizer(kind, owner, foregroundFinalizer);
   }
 
   async #orphanDependents(kind: KindDefinition, owner: CachedObject): Promise<void> {
-    const { uid } = owner.object.metadata;
-    for (const key of [...(this.#dependents.get(uid)?.values() ?? [])]) {
+    const { uid } = owner.metadata;
+    for (const key of [...(this.#dependents.get(uid) ?? [])]) {
       const dependentKind = this.parts.kinds.find((candidate) => candidate.kind === key.kind);
       if (dependentKind === undefined || this.parts.cache.get(key) === undefined) continue;
       await this.parts.objects.modify(dependentKind, key, 'spec', (live) => ({
@@ -203,10 +226,10 @@ export class Collector {
     let isEmpty = true;
     for (const content of this.parts.kinds) {
       if (content.scope !== 'Tenant') continue;
-      for (const { key, object } of this.parts.cache.list(content.kind, tenant.key.name)) {
+      for (const { key, metadata } of this.parts.cache.list(content.kind, tenant.key.name)) {
         isEmpty = false;
-        if (object.metadata.deletionTimestamp !== undefined) continue;
-        await this.parts.objects.delete(content, key, { preconditions: { uid: object.metadata.uid } });
+        if (metadata.deletionTimestamp !== undefined) continue;
+        await this.parts.objects.delete(content, key, { preconditions: { uid: metadata.uid } });
       }
     }
     if (isEmpty) await this.#removeFinalizer(kind, tenant, contentsFinalizer);
@@ -234,7 +257,11 @@ export class Collector {
   ): CachedObject | undefined {
     const key = this.#ownerKey(owner, namespace);
     const cached = key === undefined ? undefined : this.parts.cache.get(key);
-    return cached?.object.metadata.uid === owner.uid ? cached : undefined;
+    return cached?.metadata.uid === owner.uid ? cached : undefined;
+  }
+
+  #metadataOf(key: ObjectKey): Metadata | undefined {
+    return this.parts.cache.get(key)?.metadata;
   }
 
   #ownerKey(owner: { kind: string; name: string }, namespace: string | undefined): ObjectKey | undefined {
@@ -243,7 +270,3 @@ export class Collector {
     return { kind: kind.kind, namespace: kind.scope === 'Tenant' ? namespace : undefined, name: owner.name };
   }
 }
-
-/** What has no owner and is not being deleted stays. That is most of what is written, and wakes nobody. */
-const isCollectable = ({ metadata }: BerthObject): boolean =>
-  metadata.ownerReferences !== undefined || metadata.deletionTimestamp !== undefined;

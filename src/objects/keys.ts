@@ -15,6 +15,10 @@ export type ObjectPart = 'o' | 's';
 // Cluster scope: no tenant can have this name.
 const noNamespace = '_';
 
+/** An object's key among those of its kind. Sorts as lists are sorted: by tenant, then by name. */
+export const listKeyOf = (namespace: string | undefined, name: string): string =>
+  `${namespace ?? noNamespace}/${name}`;
+
 export const storeKey = (part: ObjectPart, key: ObjectKey): string =>
   `/${part}/${key.kind}/${key.namespace ?? noNamespace}/${key.name}`;
 
@@ -33,11 +37,21 @@ export const isShared = (storedKey: string): boolean => /^\/[aelost]\//.test(sto
 export function parseStoreKey(
   storedKey: string,
 ): { readonly part: ObjectPart; readonly key: ObjectKey } | undefined {
-  const [, part, kind, namespace, name, more] = storedKey.split('/');
-  if ((part !== 'o' && part !== 's') || kind === undefined || namespace === undefined || name === undefined)
-    return undefined;
-  if (more !== undefined) return undefined;
-  return { part, key: { kind, namespace: namespace === noNamespace ? undefined : namespace, name } };
+  const part = storedKey[1];
+  if ((part !== 'o' && part !== 's') || storedKey[2] !== '/') return undefined;
+  // Not split: this is asked of every key that comes.
+  const kindEnd = storedKey.indexOf('/', 3);
+  const tenantEnd = storedKey.indexOf('/', kindEnd + 1);
+  if (kindEnd === -1 || tenantEnd === -1 || storedKey.includes('/', tenantEnd + 1)) return undefined;
+  const namespace = storedKey.slice(kindEnd + 1, tenantEnd);
+  return {
+    part,
+    key: {
+      kind: storedKey.slice(3, kindEnd),
+      namespace: namespace === noNamespace ? undefined : namespace,
+      name: storedKey.slice(tenantEnd + 1),
+    },
+  };
 }
 
 /** A key as one string, for maps. Sorts as lists are sorted: by tenant, then by name. */

@@ -1,6 +1,5 @@
 import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
-import { viewOfKey } from '../model/record-views.js';
 import {
   asRevision,
   type ChangeSet,
@@ -18,16 +17,9 @@ import {
   storedUnder,
 } from './cached-object.js';
 import type { Codec } from './codec.js';
-import { everythingRange, isShared, type ObjectKey, parseStoreKey, shownKey } from './keys.js';
+import { everythingRange, isShared, type ObjectKey, shownKey } from './keys.js';
+import { ObjectSlots, type Slot } from './object-slots.js';
 import { readPages } from './read-pages.js';
-import { SortedKeys } from './sorted-keys.js';
-
-interface Slot {
-  readonly key: ObjectKey;
-  stored: CachedRecord | undefined;
-  status: CachedRecord | undefined;
-  cached: CachedObject | undefined;
-}
 
 /** Keeps the way to its slot, so that the key is taken apart once and not with every change. */
 interface HeldRecord extends CachedRecord {
@@ -36,12 +28,6 @@ interface HeldRecord extends CachedRecord {
 
 /** Told of every change of a record while it is taken in: be quick, never throw. Undefined: it is gone. */
 export type RecordListener = (storedKey: string, value: unknown) => void;
-
-interface KindIndex {
-  readonly slots: Map<string, Slot>;
-  // Of the slots that hold an object: a status alone is none.
-  readonly keys: SortedKeys;
-}
 
 // How many events a watcher may start behind the present. Older ones are Expired: list again.
 const eventsKeptMax = 20_000;
@@ -58,7 +44,7 @@ const reconnectDelayMs = 200;
  * history it needed was compacted (it lists again and turns the difference into events).
  */
 export class ObjectCache {
-  readonly #kinds = new Map<string, KindIndex>();
+  readonly #slots = new ObjectSlots();
   // By the key of the store, all of them: the authority looks up single keys many times for each operation.
   readonly #records = new Map<string, HeldRecord>();
   readonly #watchers = new Set<WatchBuffer<ObjectEvent>>();
@@ -112,13 +98,11 @@ export class ObjectCache {
         }
       },
       restart: () => {
-        this.#kinds.clear();
+        this.#slots.clear();
         this.#records.clear();
       },
     });
-    for (const { slots, keys } of this.#kinds.values()) {
-      for (const [key, { stored }] of slots) if (stored !== undefined) keys.add(key);
-    }
+    for (const slot of this.#slots.all()) this.#slots.changed(slot, false, slot.stored !== undefined);
     this.#revision = this.#forgotten = revision;
     this.#following = this.#follow();
   }
@@ -130,7 +114,7 @@ export class ObjectCache {
   }
 
   get(key: ObjectKey): CachedObject | undefined {
-    return this.#cached(this.#kinds.get(key.kind)?.slots.get(sortKey(key)));
+    return this.#cached(this.#slots.get(key));
   }
 
   /** What stands under one key of the store, be it part of an object or a record of the authority. */
@@ -152,20 +136,15 @@ export class ObjectCache {
 
   /** The objects of a kind, in order of tenant and name; of one tenant if given. */
   *list(kind: string, namespace?: string): Generator<CachedObject> {
-    const index = this.#kinds.get(kind);
-    if (index === undefined) return;
-    const { all } = index.keys;
-    const { from, to } = index.keys.range(prefixOf(namespace));
-    for (let at = from; at < to; at++) {
-      const cached = this.#cached(index.slots.get(all[at] as string));
+    for (const slot of this.#slots.list(kind, namespace)) {
+      const cached = this.#cached(slot);
       if (cached !== undefined) yield cached;
     }
   }
 
   /** How many objects `list` would go through. */
   count(kind: string, namespace?: string): number {
-    const range = this.#kinds.get(kind)?.keys.range(prefixOf(namespace));
-    return range === undefined ? 0 : range.to - range.from;
+    return this.#slots.count(kind, namespace);
   }
 
   /** How many watchers there are, and how far the slowest of them is behind. */
@@ -281,16 +260,14 @@ export class ObjectCache {
       this.#records.delete(key);
       this.#tell(key, undefined);
     }
-    for (const index of this.#kinds.values()) {
-      for (const slot of index.slots.values()) {
-        if (slot.stored !== undefined && !present.has(storedUnder(slot.key))) {
-          touch(slot);
-          slot.stored = undefined;
-        }
-        if (slot.status !== undefined && !present.has(`/s/${shownKey(slot.key)}`)) {
-          touch(slot);
-          slot.status = undefined;
-        }
+    for (const slot of this.#slots.all()) {
+      if (slot.stored !== undefined && !present.has(storedUnder(slot.key))) {
+        touch(slot);
+        slot.stored = undefined;
+      }
+      if (slot.status !== undefined && !present.has(`/s/${shownKey(slot.key)}`)) {
+        touch(slot);
+        slot.status = undefined;
       }
     }
     this.#revision = revision;
@@ -324,12 +301,7 @@ export class ObjectCache {
         events.push(new CacheEvent(before === undefined ? 'ADDED' : 'MODIFIED', key, after, before));
       else if (before !== undefined)
         events.push(new CacheEvent('DELETED', key, before.asOf(this.versionOf(revision)), before));
-      const isGone = slot.stored === undefined && slot.status === undefined;
-      if (!isGone && (before === undefined) === (after === undefined)) continue;
-      const index = this.#kinds.get(key.kind);
-      if (isGone) index?.slots.delete(sortKey(key));
-      if (before === undefined && after !== undefined) index?.keys.add(sortKey(key));
-      if (before !== undefined && after === undefined) index?.keys.delete(sortKey(key));
+      this.#slots.changed(slot, before !== undefined, after !== undefined);
     }
     return events;
   }
@@ -361,22 +333,6 @@ export class ObjectCache {
     }
   }
 
-  #slotOf(storedKey: string): Slot | undefined {
-    const key = parseStoreKey(storedKey)?.key ?? viewedKey(storedKey);
-    if (key === undefined) return undefined;
-    let index = this.#kinds.get(key.kind);
-    if (index === undefined) {
-      index = { slots: new Map(), keys: new SortedKeys() };
-      this.#kinds.set(key.kind, index);
-    }
-    let slot = index.slots.get(sortKey(key));
-    if (slot === undefined) {
-      slot = { key, stored: undefined, status: undefined, cached: undefined };
-      index.slots.set(sortKey(key), slot);
-    }
-    return slot;
-  }
-
   #setRecord(entry: Entry): HeldRecord | undefined {
     const before = this.#records.get(entry.key);
     // What the cell keeps for itself (tokens, its certificates, marks) is read where it is needed.
@@ -385,7 +341,7 @@ export class ObjectCache {
       value: this.parts.codec.decode(entry.value),
       revision: entry.modRevision,
       createRevision: entry.createRevision,
-      slot: before === undefined ? this.#slotOf(entry.key) : before.slot,
+      slot: before === undefined ? this.#slots.of(entry.key) : before.slot,
     };
     this.#records.set(entry.key, record);
     this.#tell(entry.key, record.value);
@@ -408,14 +364,3 @@ function setPart(slot: Slot, storedKey: string, record: CachedRecord | undefined
   if (storedKey.startsWith('/s/')) slot.status = record;
   else slot.stored = record;
 }
-
-// A tenant's name is a DNS label and an object's a DNS name: neither has a slash.
-const sortKey = (key: ObjectKey): string => `${key.namespace ?? ''}/${key.name}`;
-
-/** The object that a record is seen as, if it is seen as one. */
-const viewedKey = (storedKey: string): ObjectKey | undefined => {
-  const found = viewOfKey(storedKey);
-  return found && { kind: found.view.kind, namespace: undefined, name: found.name };
-};
-
-const prefixOf = (namespace: string | undefined): string => (namespace === undefined ? '' : `${namespace}/`);

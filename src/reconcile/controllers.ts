@@ -44,9 +44,12 @@ type LeadingActor = 'workload-controller' | 'grant-controller' | 'collector' | '
  */
 export class Controllers {
   readonly #controllers: Record<'workload' | 'orphans' | 'grant' | 'holds' | 'revisions', Controller>;
+  // One for all terms: replicas are many.
+  readonly #slots: SlotIndex;
 
   constructor(private readonly parts: ControllersParts) {
     const { objects } = parts;
+    this.#slots = new SlotIndex(objects);
     const keysOfAll = (kind: string) => () => keysOf(objects.list(kind));
     const workloads = {
       keysOf: (change: Parameters<ControllerParts['keysOf']>[0]) => workloadKeysOf(objects, change),
@@ -77,20 +80,18 @@ export class Controllers {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
       this.#lead('workload-controller', signal, (acting, term) => {
-        const [replicas, revisions] = this.#indexes(term);
-        const slots = new SlotIndex(this.parts.objects);
-        slots.start(term.signal);
+        const { slots, revisions } = this.#indexes(term);
         return [
           this.#controllers.workload.run(new WorkloadReconciler({ acting, slots, revisions }), term.signal),
-          this.#controllers.orphans.run(new OrphanReconciler({ acting, replicas }), term.signal),
+          this.#controllers.orphans.run(new OrphanReconciler({ acting, slots }), term.signal),
         ];
       }),
       this.#lead('grant-controller', signal, (acting, term) => [
         this.#controllers.grant.run(new GrantReconciler(acting), term.signal),
       ]),
       this.#lead('collector', signal, (acting, term) => {
-        const [replicas, revisions] = this.#indexes(term);
-        const reconciler: Reconciler = new RevisionReconciler({ acting, replicas, revisions });
+        const { slots, revisions } = this.#indexes(term);
+        const reconciler: Reconciler = new RevisionReconciler({ acting, slots, revisions });
         return [
           this.#controllers.holds.run(new HoldReconciler(acting), term.signal),
           this.#controllers.revisions.run(reconciler, term.signal),
@@ -119,14 +120,13 @@ export class Controllers {
     });
   }
 
-  #indexes(term: LeadingTerm): [ObjectIndex<Replica>, ObjectIndex<WorkloadRevision>] {
+  #indexes(term: LeadingTerm): { slots: SlotIndex; revisions: ObjectIndex<WorkloadRevision> } {
     const { objects } = this.parts;
-    const replicas = new ObjectIndex<Replica>(objects, 'Replica', workloadKeyOf);
     const revisions = new ObjectIndex<WorkloadRevision>(objects, 'WorkloadRevision', workloadKeyOf);
     // Before the controllers that read them: what wakes a key is in the index when it is looked at.
-    replicas.start(term.signal);
+    this.#slots.start(term.signal);
     revisions.start(term.signal);
-    return [replicas, revisions];
+    return { slots: this.#slots, revisions };
   }
 
   #lead(

@@ -9,9 +9,6 @@ interface Looked {
 
 const restMsMin = 20;
 
-/** For who collects what others left: nobody waits for that. */
-export const collectPartsPerMs = 2;
-
 /** How often keys are looked at that cost the more, the more parts they have: rarely, unless their mark changed. */
 export class Pace {
   // Only large ones: there are few.

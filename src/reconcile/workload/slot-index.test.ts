@@ -5,7 +5,7 @@ import { replicaOf } from './workload.fixture.js';
 
 const shown = (index: SlotIndex): Record<string, string[]> =>
   Object.fromEntries(
-    [...index.slotsOf('uid-web')].map(([slot, replicas]) => [
+    [...index.slotsOf('t/web', 'uid-web')].map(([slot, replicas]) => [
       slot,
       replicas.map(({ metadata, status }) => `${metadata.name} ${status?.stage}`),
     ]),
@@ -23,6 +23,52 @@ describe('SlotIndex', () => {
     objects.put(replicaOf(1, 'Bound'));
     await objects.delete('Replica', 't', 'web-0-1', 'uid-web-0-1');
     expect(shown(index)).toEqual({ 0: ['web-0-2 Queued'], 1: ['web-1-1 Bound'] });
-    expect([...index.slotsOf('another')]).toEqual([]);
+    expect([...index.slotsOf('t/web', 'another')]).toEqual([]);
+  });
+
+  it('[L7] tells who says it is of a workload and belongs to another one, or to nobody', () => {
+    const objects = new FakeObjects();
+    const index = new SlotIndex(objects);
+    index.start(new AbortController().signal);
+    const names = (uid: string | undefined): string[] =>
+      [...index.strangersOf('t/web', uid)].map(({ metadata }) => metadata.name);
+    objects.put(replicaOf(0, 'Bound'));
+    expect([names('uid-web'), names('uid-next'), names(undefined)]).toEqual([[], ['web-0-1'], ['web-0-1']]);
+    // Deleted with orphaning, its owner is taken from it.
+    const { ownerReferences: _, ...metadata } = replicaOf(0, 'Bound').metadata;
+    objects.put({ ...replicaOf(0, 'Bound'), metadata });
+    expect([names('uid-web'), [...index.slotsOf('t/web', 'uid-web')]]).toEqual([['web-0-1'], []]);
+  });
+
+  it('[L7] knows which revisions are referred to, until the last replica of one is gone', async () => {
+    const objects = new FakeObjects();
+    const index = new SlotIndex(objects);
+    index.start(new AbortController().signal);
+    for (const slot of [0, 1]) objects.put(replicaOf(slot, 'Bound', { revision: 'web-a' }));
+    objects.put(replicaOf(1, 'Ready', { revision: 'web-a' }));
+    await objects.delete('Replica', 't', 'web-0-1', 'uid-web-0-1');
+    expect([index.isReferredTo('t/web', 'web-a'), index.isReferredTo('t/web', 'web-b')]).toEqual([
+      true,
+      false,
+    ]);
+    await objects.delete('Replica', 't', 'web-1-1', 'uid-web-1-1');
+    expect(index.isReferredTo('t/web', 'web-a')).toBe(false);
+  });
+
+  it('is kept for as long as one of those that started it goes on', () => {
+    const objects = new FakeObjects();
+    const index = new SlotIndex(objects);
+    const [one, other] = [new AbortController(), new AbortController()];
+    index.start(one.signal);
+    index.start(other.signal);
+    objects.put(replicaOf(0, 'Queued'));
+    one.abort();
+    objects.put(replicaOf(0, 'Bound'));
+    expect(shown(index)).toEqual({ 0: ['web-0-1 Bound'] });
+    other.abort();
+    expect(shown(index)).toEqual({});
+    objects.put(replicaOf(1, 'Queued'));
+    index.start(new AbortController().signal);
+    expect(shown(index)).toEqual({ 0: ['web-0-1 Bound'], 1: ['web-1-1 Queued'] });
   });
 });

@@ -78,7 +78,7 @@ export class WorkloadReconciler implements Reconciler {
     const { acting, slots: index, revisions } = this.parts;
     const { tenant, name } = splitKey(key);
     const workload = acting.objects.get<Workload>('Workload', tenant, name);
-    const slots = index.slotsOf(workload?.metadata.uid ?? '');
+    const slots = index.slotsOf(key, workload?.metadata.uid ?? '');
     this.#seen.retain(key, endedIn(slots));
     if (workload === undefined) return undefined;
     const isOwned = (object: WorkloadRevision | Gang): boolean =>

@@ -58,7 +58,7 @@ function slotsOf(replicas: readonly Replica[]) {
   for (const replica of replicas) objects.put(replica);
   const index = new SlotIndex(objects);
   index.start(new AbortController().signal);
-  return index.slotsOf('uid-web');
+  return index.slotsOf('t/web', 'uid-web');
 }
 
 export function inputOf(

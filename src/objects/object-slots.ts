@@ -1,0 +1,114 @@
+import { viewOfKey } from '../model/record-views.js';
+import type { CachedObject, CachedRecord } from './cached-object.js';
+import { listKeyOf, type ObjectKey, parseStoreKey } from './keys.js';
+import { SortedKeys } from './sorted-keys.js';
+
+/** Where an object is in the cache: the records that it is made of. It is the same one for as long as either is there. */
+export interface Slot {
+  readonly key: ObjectKey;
+  /** Its key among those of its kind, in the order of lists. */
+  readonly listKey: string;
+  stored: CachedRecord | undefined;
+  status: CachedRecord | undefined;
+  cached: CachedObject | undefined;
+}
+
+interface KindSlots {
+  readonly slots: Map<string, Slot>;
+  // Of the slots that hold an object: a status alone is none.
+  readonly keys: SortedKeys;
+}
+
+// Names of tenants that are gone are forgotten with all others; those that are met again cost a string each.
+const textsMax = 100_000;
+
+/** The slots of all objects, by kind, and in the order of lists. */
+export class ObjectSlots {
+  readonly #kinds = new Map<string, KindSlots>();
+  // One string for a kind or tenant, however many keys have it in them.
+  readonly #texts = new Map<string, string>();
+
+  clear(): void {
+    this.#kinds.clear();
+  }
+
+  get({ kind, namespace, name }: ObjectKey): Slot | undefined {
+    return this.#kinds.get(kind)?.slots.get(listKeyOf(namespace, name));
+  }
+
+  /** The slot that a record belongs to, made if it is not there; undefined if it is no part of an object. */
+  of(storedKey: string): Slot | undefined {
+    const key = parseStoreKey(storedKey)?.key ?? viewedKey(storedKey);
+    if (key === undefined) return undefined;
+    const { slots } = this.#kind(key.kind);
+    const listKey = listKeyOf(key.namespace, key.name);
+    let slot = slots.get(listKey);
+    if (slot === undefined) {
+      const kind = this.#text(key.kind);
+      const namespace = key.namespace === undefined ? undefined : this.#text(key.namespace);
+      slot = {
+        key: { kind, namespace, name: key.name },
+        listKey: storedKey.endsWith(listKey) ? storedKey.slice(-listKey.length) : listKey,
+        stored: undefined,
+        status: undefined,
+        cached: undefined,
+      };
+      slots.set(slot.listKey, slot);
+    }
+    return slot;
+  }
+
+  /** An object came to a slot, or went from it; with its last record the slot goes too. */
+  changed(slot: Slot, wasThere: boolean, isThere: boolean): void {
+    const { slots, keys } = this.#kind(slot.key.kind);
+    if (slot.stored === undefined && slot.status === undefined) slots.delete(slot.listKey);
+    if (!wasThere && isThere) keys.add(slot.listKey);
+    if (wasThere && !isThere) keys.delete(slot.listKey);
+  }
+
+  *all(): Generator<Slot> {
+    for (const { slots } of this.#kinds.values()) yield* slots.values();
+  }
+
+  /** Those of a kind that hold an object, in order of tenant and name; of one tenant if given. */
+  *list(kind: string, namespace: string | undefined): Generator<Slot> {
+    const index = this.#kinds.get(kind);
+    if (index === undefined) return;
+    const { all } = index.keys;
+    const { from, to } = index.keys.range(prefixOf(namespace));
+    for (let at = from; at < to; at++) {
+      const slot = index.slots.get(all[at] as string);
+      if (slot !== undefined) yield slot;
+    }
+  }
+
+  count(kind: string, namespace: string | undefined): number {
+    const range = this.#kinds.get(kind)?.keys.range(prefixOf(namespace));
+    return range === undefined ? 0 : range.to - range.from;
+  }
+
+  #kind(kind: string): KindSlots {
+    let index = this.#kinds.get(kind);
+    if (index === undefined) {
+      index = { slots: new Map(), keys: new SortedKeys() };
+      this.#kinds.set(kind, index);
+    }
+    return index;
+  }
+
+  #text(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= textsMax) this.#texts.clear();
+    this.#texts.set(text, text);
+    return text;
+  }
+}
+
+/** The object that a record is seen as, if it is seen as one. */
+const viewedKey = (storedKey: string): ObjectKey | undefined => {
+  const found = viewOfKey(storedKey);
+  return found && { kind: found.view.kind, namespace: undefined, name: found.name };
+};
+
+const prefixOf = (namespace: string | undefined): string => (namespace === undefined ? '' : `${namespace}/`);
