@@ -103,7 +103,7 @@ export class SlotIndex {
     const key = workloadKeyOf(replica);
     const uid = controllerUidOf(replica) ?? nobody;
     const owners = this.#workloads.get(key) ?? new Map<string, Owned>();
-    const owned = owners.get(uid) ?? { slots: new Map(), revisions: new Map() };
+    const owned: Owned = owners.get(uid) ?? { slots: new Map(), revisions: new Map() };
     owners.set(uid, owned);
     this.#workloads.set(key, owners);
     const { slot, revision } = replica.spec;
