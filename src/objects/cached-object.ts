@@ -39,12 +39,12 @@ export class CachedObject {
 
   /** As it is stored, without the version that only a whole object has: for whoever needs no more. */
   get metadata(): StoredObject['metadata'] {
-    return this.#stored.metadata;
+    return this.#shown.metadata;
   }
 
   get object(): BerthObject {
     this.#object ??= assembleObject(
-      this.#stored,
+      this.#shown,
       // A parsed boundary: only statuses are written under these keys.
       this.status?.value as StoredStatus | undefined,
       String(this.shownVersion ?? this.base + Math.max(this.stored.revision, this.status?.revision ?? 0)),
@@ -53,7 +53,7 @@ export class CachedObject {
   }
 
   /** Records that people see as objects are rendered as those; all others are objects already. */
-  get #stored(): StoredObject {
+  get #shown(): StoredObject {
     const { value } = this.stored;
     return (isRecordView(this.key.kind) ? renderRecord(storedUnder(this.key), value) : value) as StoredObject;
   }
