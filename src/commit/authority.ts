@@ -9,6 +9,7 @@ import { type Context, OperationContext, Seconds } from './context.js';
 import type { Decide } from './decision.js';
 import { bind } from './operations/bind.js';
 import { evict } from './operations/disrupt.js';
+import { setFence, settleFence } from './operations/fence.js';
 import { forget } from './operations/forget.js';
 import { moveGang } from './operations/gang.js';
 import { grantWhole } from './operations/grant.js';
@@ -18,6 +19,7 @@ import { move } from './operations/move.js';
 import { attest, gate, register } from './operations/nodes.js';
 import { postpone } from './operations/postpone.js';
 import { release, releaseHold } from './operations/release.js';
+import { remark } from './operations/remark.js';
 import { report } from './operations/report.js';
 import { reserve } from './operations/reserve.js';
 
@@ -48,9 +50,7 @@ export class CommitAuthority implements ports.Authority {
   takeLease(input: ports.TakeLease): Promise<Outcome<{ readonly epoch: Epoch }>> {
     return this.#submit((context) => takeLease(context, input));
   }
-  renew(
-    input: ports.RenewLease,
-  ): Promise<Outcome<{ readonly epoch: Epoch; readonly leaseRevision: number }>> {
+  renew(input: ports.RenewLease): Promise<Outcome<ports.Renewed>> {
     return this.#submit((context) => renewLease(context, input));
   }
   resign(input: ports.RenewLease): Promise<Outcome<undefined>> {
@@ -100,6 +100,15 @@ export class CommitAuthority implements ports.Authority {
   }
   attest(input: ports.Attest): Promise<Outcome<undefined>> {
     return this.#submit((context) => attest(context, input));
+  }
+  setFence(input: ports.SetFence): Promise<Outcome<undefined>> {
+    return this.#submit((context) => setFence(context, input));
+  }
+  settleFence(input: ports.SettleFence): Promise<Outcome<undefined>> {
+    return this.#submit((context) => settleFence(context, input));
+  }
+  remark(input: ports.Remark): Promise<Outcome<undefined>> {
+    return this.#submit((context) => remark(context, input));
   }
   moveGang(input: ports.MoveGang): Promise<Outcome<undefined>> {
     return this.#submit((context) => moveGang(context, input));

@@ -74,10 +74,14 @@ export const checkNames = [
   'hold.once',
   'release.fence',
   'release.attestation',
+  'release.window',
   'release.closeEpoch',
   'release.contract',
   'release.neverBound',
   'attest.closeEpoch',
+  'fence.sound',
+  'fence.lowered',
+  'fence.settled',
   'gang.holds',
   'gang.count',
   'gang.committed',
@@ -117,5 +121,7 @@ export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
   'bind.deleted': 'no world deletes nodes yet; a unit test does',
   'forget.lost':
     'a replacement that ends before the lost one, and a slot nobody wants: no world gets there; a unit test does',
+  'fence.lowered': 'no world lowers the fence window; a unit test does',
+  'fence.settled': 'no world lowers the fence window; a unit test does',
   'release.neverBound': 'who releases what never ran may not release what was bound (owner.edge)',
 };

@@ -60,9 +60,7 @@ export class ForwardingAuthority implements ports.Authority {
   takeLease(input: ports.TakeLease): Promise<Outcome<{ readonly epoch: Epoch }>> {
     return this.parts.local.takeLease(input);
   }
-  renew(
-    input: ports.RenewLease,
-  ): Promise<Outcome<{ readonly epoch: Epoch; readonly leaseRevision: number }>> {
+  renew(input: ports.RenewLease): Promise<Outcome<ports.Renewed>> {
     return this.parts.local.renew(input);
   }
   resign(input: ports.RenewLease): Promise<Outcome<undefined>> {
@@ -70,6 +68,15 @@ export class ForwardingAuthority implements ports.Authority {
   }
   attest(input: ports.Attest): Promise<Outcome<undefined>> {
     return this.parts.local.attest(input);
+  }
+  setFence(input: ports.SetFence): Promise<Outcome<undefined>> {
+    return this.parts.local.setFence(input);
+  }
+  settleFence(input: ports.SettleFence): Promise<Outcome<undefined>> {
+    return this.parts.local.settleFence(input);
+  }
+  remark(input: ports.Remark): Promise<Outcome<undefined>> {
+    return this.parts.local.remark(input);
   }
   postpone(input: ports.Postpone): Promise<Outcome<undefined>> {
     return this.parts.local.postpone(input);

@@ -98,14 +98,21 @@ describe('[S5] what ends without the word of its agent', () => {
     const replica = await lost('once', { template: { execution: 'AtMostOne' } });
     const any = await lost('any', {});
     const leaseRevision = await cell.leaseVersion('node-n1');
-    expect(answer(await cell.release(any, { kind: 'FenceExpired', leaseRevision }))).toBe(
-      'NotOwner: any-0-1 does not stop by itself: only AtMostOne replicas whose workload says Fence end with their fence',
+    expect(answer(await cell.release(any, { kind: 'FenceExpired', leaseRevision, stoodSeconds: 130 }))).toBe(
+      'NotOwner: any-0-1 does not stop by itself: only AtMostOne replicas whose workload said Fence when they were bound end with their fence',
     );
     done(await renew());
-    expect(answer(await cell.release(replica, { kind: 'FenceExpired', leaseRevision }))).toBe(
-      'StaleEpoch: node n1 has renewed its lease meanwhile',
+    expect(
+      answer(await cell.release(replica, { kind: 'FenceExpired', leaseRevision, stoodSeconds: 130 })),
+    ).toBe('StaleEpoch: node n1 has renewed its lease meanwhile');
+    const unchanged = {
+      kind: 'FenceExpired',
+      stoodSeconds: 130,
+      leaseRevision: await cell.leaseVersion('node-n1'),
+    } as const;
+    expect(answer(await cell.release(replica, { ...unchanged, stoodSeconds: 129 }))).toBe(
+      'FenceUnsound: the lease of n1 stood for 129 s; the fence window is 130 s',
     );
-    const unchanged = { kind: 'FenceExpired', leaseRevision: await cell.leaseVersion('node-n1') } as const;
     done(await cell.release(replica, unchanged));
     // It wakes up too late: an acknowledged renewal would permit it to run on.
     expect(answer(await renew())).toBe(

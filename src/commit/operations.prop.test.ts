@@ -138,6 +138,7 @@ async function take(
       if (bound === undefined) return cell.release(replica, { kind: 'NeverBound' }, 'workload-controller');
       return cell.release(replica, {
         kind: 'FenceExpired',
+        stoodSeconds: 130,
         leaseRevision: await cell.leaseVersion(`node-${bound}`),
       });
     },

@@ -127,16 +127,19 @@ function checkPool(context: Context, draft: Draft, { revision, node }: Candidate
       );
 }
 
-/** [S5] Work that relies on its fence goes only where it is kept. */
-function checkFence(
-  context: Context,
+/** [S5] Whether its agent is told to stop it by itself when renewals fail: only then an expired fence proves its end. */
+export const reliesOnFence = (
   draft: Draft,
-  { tenant, revision, node }: Candidate,
-): Rejection | undefined {
-  if (revision.spec.template.execution !== 'AtMostOne' || !context.checks.has('bind.fence')) return undefined;
+  { tenant, revision: { spec } }: Pick<Candidate, 'tenant' | 'revision'>,
+): boolean =>
+  spec.template.execution === 'AtMostOne' &&
+  storedWorkload(draft, tenant, spec.workload)?.spec.onNodeLost?.action === 'Fence';
+
+/** [S5] Work that relies on its fence goes only where it is kept. */
+function checkFence(context: Context, draft: Draft, candidate: Candidate): Rejection | undefined {
+  const { revision, node } = candidate;
   const { name } = node.metadata;
-  const action = storedWorkload(draft, tenant, revision.spec.workload)?.spec.onNodeLost?.action;
-  if (action !== 'Fence') return undefined;
+  if (!context.checks.has('bind.fence') || !reliesOnFence(draft, candidate)) return undefined;
   return statusOf<Node>(draft, 'Node', undefined, name)?.agent?.fencing === 'Unsupported'
     ? reject(
         'FenceUnsupported',

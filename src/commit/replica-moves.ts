@@ -5,6 +5,7 @@ import type { Reservation, ReservationStatus } from '../model/kinds/reservation.
 import type { Charge } from '../model/parts/charge.js';
 import type { Actor, ReplicaRef } from '../model/ports.js';
 import { plus } from '../model/plus.js';
+import { remarksOnUnknown } from '../model/remarks.js';
 import { type Epoch, type NodeAccount, nodeAccountKey, slotKey, type SlotRecord } from '../model/records.js';
 import { isTerminal, type Stage } from '../model/stages.js';
 import { chargedAmount, unpostCharge } from './accounts.js';
@@ -108,10 +109,18 @@ export function moveReplica(
 ): ReplicaStatus {
   const { status } = replica;
   const transitions = withTransition(context, draft, status.stage, status.transitions ?? [], step);
-  const next: ReplicaStatus = plus(plus(status, change), { stage: step.to, transitions });
+  const moved = plus(plus(status, change), { stage: step.to, transitions });
+  const next: ReplicaStatus = status.stage === 'Unknown' ? withoutRemarks(moved) : moved;
   putStatus(draft, 'Replica', replica.tenant, replica.name, next);
   if (isTerminal(step.to)) endReplica(context, draft, { ...replica, status: next });
   return next;
+}
+
+/** What was said of it while its fate was not known is over. */
+function withoutRemarks(status: ReplicaStatus): ReplicaStatus {
+  const conditions = status.conditions ?? [];
+  const kept = conditions.filter(({ type }) => !remarksOnUnknown.some((one) => one === type));
+  return kept.length === conditions.length ? status : { ...status, conditions: kept };
 }
 
 function endReplica(context: Context, draft: Draft, { tenant, stored, status }: LiveReplica): void {
@@ -121,12 +130,21 @@ function endReplica(context: Context, draft: Draft, { tenant, stored, status }: 
   if (record?.lost?.replicaUid === uid) {
     const { lost: _, ...rest } = record;
     draft.put(slotKey(tenant, workload, slot), rest satisfies SlotRecord);
+    endDuplicate(draft, tenant, record.replica);
   }
   const { charge } = status;
   if (charge === undefined) return;
   unpostCharge(context, draft, uid, charge);
   if (status.awaitedBy !== undefined && context.checks.has('reserve.awaits'))
     giveToHold(draft, status.awaitedBy, uid, charge);
+}
+
+/** [S12] The lost one has ended: its replacement runs alone. */
+function endDuplicate(draft: Draft, tenant: string, replacement: string): void {
+  const status = replicaStatus(draft, tenant, replacement);
+  const conditions = status?.conditions?.filter(({ type }) => type !== 'MayRunTwice');
+  if (status !== undefined && conditions?.length !== status.conditions?.length)
+    putStatus(draft, 'Replica', tenant, replacement, { ...status, conditions });
 }
 
 /**

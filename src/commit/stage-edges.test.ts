@@ -33,7 +33,7 @@ function attempts(kind: Actor['kind'], from: Stage, to: Stage): readonly Attempt
       const isBound = (await cell.status(replica)).binding !== undefined;
       const leaseRevision = await cell.leaseVersion('node-n1');
       const proof = isBound
-        ? ({ kind: 'FenceExpired', leaseRevision } as const)
+        ? ({ kind: 'FenceExpired', leaseRevision, stoodSeconds: 130 } as const)
         : { kind: 'NeverBound' as const };
       return cell.release(replica, proof, kind);
     });

@@ -7,6 +7,7 @@ import type { Reservation } from '../model/kinds/reservation.js';
 import type { Tenant } from '../model/kinds/tenant.js';
 import type { Workload } from '../model/kinds/workload.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
+import { fenceIn } from '../model/fence-problem.js';
 import {
   leaseKey,
   nodeAccountKey,
@@ -50,6 +51,9 @@ export const nodeEpoch = (draft: Draft, node: string): NodeEpoch | undefined =>
 
 export const leaseRecord = (draft: Draft, name: string): LeaseRecord | undefined =>
   draft.read(leaseKey(name)) as LeaseRecord | undefined;
+
+/** The fence of the cell as it stands. */
+export const storedFence = (draft: Draft): ReturnType<typeof fenceIn> => fenceIn(draft);
 
 export const slotRecord = (
   draft: Draft,

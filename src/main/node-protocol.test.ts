@@ -9,7 +9,6 @@ import { plainFleet } from '../agent/fleet/read-fleet.js';
 import { NodeConnection } from '../client/node-connection.js';
 import { NodeHub } from '../commit/nodes/node-hub.js';
 import { openTestCell, type WorkloadOptions } from '../commit/test-cell.fixture.js';
-import { fenceContract } from '../model/fence-contract.js';
 import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
 import { nodeProtocol } from '../model/node-wire.js';
@@ -32,7 +31,7 @@ async function openCell() {
   const { env } = cell;
   const objects = new CachedObjects({ objects: cell.objects, cache: cell.cache, manager: 'test' });
   const parts = { objects, authority: cell.authority, env };
-  const hub = new NodeHub({ ...parts, fence: () => fenceContract, nodes: () => cell.cache.count('Node') });
+  const hub = new NodeHub({ ...parts, nodes: () => cell.cache.count('Node') });
   const stop = new AbortController();
   hub.start(stop.signal);
   const defects: unknown[] = [];

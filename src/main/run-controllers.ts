@@ -1,10 +1,12 @@
 import { authorityLease } from '../commit/forwarding-authority.js';
 import type { Env } from '../env/env.js';
+import { fenceIn } from '../model/fence-problem.js';
 import type { Authority, Objects } from '../model/ports.js';
 import { FreshnessObserver } from '../observe/freshness-observer.js';
 import { Controllers } from '../reconcile/controllers.js';
 import { Leadership } from '../reconcile/runtime/leadership.js';
 import type { ControlMetrics } from '../serve/control-metrics.js';
+import { CachedRecords } from '../objects/cached-records.js';
 import type { ControlPlane } from './control-plane.js';
 import { ProblemLog } from './problem-log.js';
 
@@ -42,7 +44,8 @@ export function runControllers(parts: RunControllersParts): {
   const freshness = new FreshnessObserver({ objects, env });
   freshness.start(stop.signal);
   const controllers = new Controllers({
-    ...{ authority, env, holder, isAlone, objects, freshness },
+    ...{ authority, env, holder, isAlone, objects },
+    nodes: { freshness, fence: () => fenceIn(new CachedRecords(controlPlane.cache)) },
     report: (problem) => {
       // While the server stops, what is cut off is no problem of anybody's.
       if (!stop.signal.aborted) log.report(problem);

@@ -5,7 +5,6 @@ import { authorityLease, ForwardingAuthority } from '../commit/forwarding-author
 import { NodeHub } from '../commit/nodes/node-hub.js';
 import type { Env } from '../env/env.js';
 import { type DecisionLimits, decisionLimitsDefault, type Decisions } from '../model/decisions.js';
-import { fenceContract } from '../model/fence-contract.js';
 import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
 import type { NodeStreams } from '../model/node-stream.js';
@@ -178,7 +177,6 @@ async function open(
   });
   const hub = new NodeHub({
     ...{ objects, authority: forwarding, env },
-    fence: () => fenceContract,
     nodes: () => cache.count('Node'),
   });
   const nodeStop = new AbortController();

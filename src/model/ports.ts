@@ -1,7 +1,8 @@
 import type { Amounts } from './parts/amounts.js';
 import type { BerthObject } from './object.js';
 import type { Reason } from './reasons.js';
-import type { Epoch } from './records.js';
+import type { Epoch, FenceRecord } from './records.js';
+import type { RemarkType } from './remarks.js';
 import type { Stage, StageActor } from './stages.js';
 import type { NodeSpec, NodeStatus } from './kinds/node.js';
 import type { Replica, ReplicaStatus } from './kinds/replica.js';
@@ -64,6 +65,13 @@ export interface RenewLease {
   readonly name: string;
   readonly holder: string;
   readonly epoch: Epoch;
+}
+
+/** A renewal that is committed. What it permits is what the fence of the cell said in the same transaction. */
+export interface Renewed {
+  readonly epoch: Epoch;
+  readonly leaseRevision: number;
+  readonly fence: FenceRecord;
 }
 
 export interface Register extends Operation {
@@ -131,6 +139,8 @@ export interface Report extends Operation {
   readonly address?: string;
   readonly executions?: number;
   readonly readiness?: NonNullable<ReplicaStatus['readiness']>;
+  /** FenceOverrun: it was fenced, and ended so much later than it was permitted to run, or runs still. */
+  readonly overrunSeconds?: number;
   readonly message?: string;
   readonly evidence?: Readonly<Record<string, string>>;
 }
@@ -156,8 +166,11 @@ export interface Move extends Operation {
 
 /** Why a replica that was Releasing or Unknown is known to have ended although its agent did not say so. */
 export type ReleaseProof =
-  /** Its node's lease stood unchanged since this revision of its key for the fence window, under one leader. */
-  | { readonly kind: 'FenceExpired'; readonly leaseRevision: number }
+  /**
+   * Its node's lease stood unchanged at this revision of its key for so long, on the monotonic clock of one leader who
+   * watched it: the authority compares that with the fence window.
+   */
+  | { readonly kind: 'FenceExpired'; readonly leaseRevision: number; readonly stoodSeconds: number }
   /** A person attested that what ran under the node's epoch has stopped. */
   | { readonly kind: 'Attested' }
   /** Nothing ever ran: it was never bound. */
@@ -203,6 +216,37 @@ export interface Attest extends Operation {
   readonly isOver?: boolean;
 }
 
+/** Changes the fence of the cell: W is raised at once, and lowered only after D was. */
+export interface SetFence extends Operation {
+  readonly actor: Actor;
+  readonly fence: FenceRecord;
+}
+
+/** Lowers W to what was asked for: so long nothing was permitted but under the values that stand. */
+export interface SettleFence {
+  readonly actor: Actor;
+  /** The operation that asked for it. */
+  readonly operation: string;
+  /** How long the one who watched has seen it stand, on its monotonic clock. */
+  readonly stoodSeconds: number;
+}
+
+export interface Remarked {
+  readonly type: RemarkType;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What repair has to tell people of a replica or a node, as conditions. */
+export interface Remark {
+  readonly actor: Actor;
+  readonly about:
+    | { readonly kind: 'Replica'; readonly replica: ReplicaRef; readonly stage: Stage }
+    | { readonly kind: 'Node'; readonly node: string };
+  readonly set: readonly Remarked[];
+  readonly clear: readonly RemarkType[];
+}
+
 export interface MoveGang extends Operation {
   readonly actor: Actor;
   readonly tenant: string;
@@ -232,7 +276,7 @@ export interface Forget extends Operation {
 /** The one that makes things official (DESIGN §5). Each call is one operation in one transaction. */
 export interface Authority {
   takeLease(input: TakeLease): Promise<Outcome<{ readonly epoch: Epoch }>>;
-  renew(input: RenewLease): Promise<Outcome<{ readonly epoch: Epoch; readonly leaseRevision: number }>>;
+  renew(input: RenewLease): Promise<Outcome<Renewed>>;
   /** Gives a lease up, so that the next holder need not wait. */
   resign(input: RenewLease): Promise<Outcome<undefined>>;
   register(input: Register): Promise<Outcome<{ readonly epoch: Epoch }>>;
@@ -249,6 +293,9 @@ export interface Authority {
   /** Grants this cell the whole limit of a tenant, as the tenant's spec is at that revision. */
   grant(input: Grant): Promise<Outcome<undefined>>;
   attest(input: Attest): Promise<Outcome<undefined>>;
+  setFence(input: SetFence): Promise<Outcome<undefined>>;
+  settleFence(input: SettleFence): Promise<Outcome<undefined>>;
+  remark(input: Remark): Promise<Outcome<undefined>>;
   moveGang(input: MoveGang): Promise<Outcome<undefined>>;
   /** Deletes a replica that has ended. */
   forget(input: Forget): Promise<Outcome<undefined>>;

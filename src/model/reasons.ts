@@ -72,6 +72,11 @@ export const reasonTable = {
     callerMay: 'refresh',
     cure: 'a node in a domain that has fewer of them',
   },
+  FenceUnsound: {
+    meaning: 'the fence window would not outlast what is permitted, or it was not waited for',
+    callerMay: 'refresh',
+    cure: 'a window that is long enough, and waiting for it',
+  },
   FenceUnsupported: {
     meaning: 'the replica relies on its fence, and the node cannot keep one',
     callerMay: 'refresh',

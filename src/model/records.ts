@@ -113,14 +113,23 @@ export interface SlotRecord {
   readonly kept?: number;
 }
 
-/** /m/fence: D, G, κ and W of the cell, which come with each acknowledged renewal. */
+/** D, G, κ and W of the cell, which come with each acknowledged renewal. */
 export type FenceRecord = { readonly [K in keyof typeof fenceContract]: number };
+
+/** /m/fence; the values a cell starts with where there is none. */
+export interface StoredFence extends FenceRecord {
+  /** What W is to be once nothing can run any more that was permitted under the values before these. */
+  readonly windowSecondsNext?: number;
+  /** The operation that set it. */
+  readonly operation: string;
+}
 
 export const nodeAccountKey = (node: string): string => `/a/node/${node}`;
 export const tenantAccountKey = (tenant: string): string => `/a/tenant/${tenant}`;
 export const workloadAccountKey = (tenant: string, workload: string): string =>
   `/a/workload/${tenant}/${workload}`;
 export const nodeEpochKey = (node: string): string => `/e/${node}`;
+export const fenceKey = '/m/fence';
 export const leaseKey = (name: string): string => `/l/${name}`;
 export const nodeLeaseName = (node: string): string => `node-${node}`;
 /** The node whose lease this is; undefined for that of a leader. */

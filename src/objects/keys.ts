@@ -1,4 +1,5 @@
 import type { KindDefinition } from '../model/kind.js';
+import { fenceKey } from '../model/records.js';
 import type { KeyRange } from '../store/contract.js';
 import { keysUnder } from '../store/key-range.js';
 
@@ -32,7 +33,8 @@ export const kindRange = (part: ObjectPart, kind: KindDefinition, namespace?: st
 export const everythingRange: KeyRange = keysUnder('/');
 
 /** Objects and records of the authority, as against what the cell knows of itself. */
-export const isShared = (storedKey: string): boolean => /^\/[aelost]\//.test(storedKey);
+export const isShared = (storedKey: string): boolean =>
+  /^\/[aelost]\//.test(storedKey) || storedKey === fenceKey;
 
 export function parseStoreKey(
   storedKey: string,

@@ -23,7 +23,7 @@ describe('the freshness of a node', () => {
       freshness.seen('n', String(renewal), 40, at(renewal * 5 * second));
     freshness.seen('n', '20', 40, at(103 * second));
     expect(freshness.judge('n', at(104 * second))).toEqual({
-      ...{ verdict: 'Fresh', silentMs: 4 * second, leaseMs: 40 * second },
+      ...{ verdict: 'Fresh', silentMs: 4 * second, leaseMs: 40 * second, leaseRevision: 20 },
       arrivalsMs: [4, 9, 14, 19, 24, 29, 34, 39].map((seconds) => seconds * second),
     });
     expect(freshness.ageMs('n', at(104 * second))).toBe(4 * second);

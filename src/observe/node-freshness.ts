@@ -19,6 +19,8 @@ export interface Judgement {
   /** How long ago it was heard of, latest first. Empty: never since this observer listens. */
   readonly arrivalsMs: readonly number[];
   readonly leaseMs: number;
+  /** The resourceVersion of the lease that has stood for that long. */
+  readonly leaseRevision: number;
 }
 
 interface Heard {
@@ -90,6 +92,6 @@ export class NodeFreshness {
     const silentMs = Math.min(watchedMs, this.ageMs(node, now) ?? watchedMs);
     const verdict = silentMs > leaseMs ? 'Lost' : silentMs > this.rules.suspectAfterMs ? 'Suspect' : 'Fresh';
     const arrivalsMs = arrivals.map((at) => msBetween(at, now)).toReversed();
-    return { verdict, silentMs, arrivalsMs, leaseMs };
+    return { verdict, silentMs, arrivalsMs, leaseMs, leaseRevision: Number(heard.version) };
   }
 }

@@ -1,15 +1,21 @@
 import type { Env } from '../env/env.js';
+import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
 import { ObjectIndex } from '../model/object-index.js';
 import type { BerthObject } from '../model/object.js';
 import type { Actor, Authority, LeadingTerm, Objects } from '../model/ports.js';
+import type { FenceRecord } from '../model/records.js';
 import type { FreshnessObserver } from '../observe/freshness-observer.js';
 import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
 import { OrphanReconciler } from './collect/orphan-reconciler.js';
 import { RevisionReconciler } from './collect/revision-reconciler.js';
 import { Detector } from './detect/detector.js';
 import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
+import { hasUpkeep, NodeUpkeep } from './repair/node-upkeep.js';
+import { allRepairKeys, nodeItMayRunOn, repairKeysOf } from './repair/repair-keys.js';
+import { RepairReconciler } from './repair/repair-reconciler.js';
+import { settleFence } from './repair/settle-fence.js';
 import { type Acting, keyOfObject } from './runtime/acting.js';
 import { Controller, type ControllerCounters, type ControllerParts } from './runtime/controller.js';
 import { Leadership } from './runtime/leadership.js';
@@ -25,8 +31,8 @@ export interface ControllersParts {
   readonly authority: Authority;
   readonly env: Env;
   readonly report: ReportProblem;
-  /** How fresh nodes are. Without one nobody judges that here: the simulator lets another. */
-  readonly freshness?: FreshnessObserver;
+  /** How fresh nodes are, and the fence of the cell. Without them nobody judges nodes here: the simulator lets another. */
+  readonly nodes?: { readonly freshness: FreshnessObserver; readonly fence: () => FenceRecord };
   /** Names this process and no other. */
   readonly holder: string;
   readonly address?: string;
@@ -36,20 +42,32 @@ export interface ControllersParts {
   readonly isAlone?: boolean;
 }
 
-type LeadingActor = 'workload-controller' | 'grant-controller' | 'collector' | 'detector';
+type LeadingActor =
+  | 'workload-controller'
+  | 'grant-controller'
+  | 'collector'
+  | 'detector'
+  | 'repair-controller';
 
 /**
  * All controllers of a server. Each kind of actor has a lease of its own, so that servers share the work between
  * them; whoever loses one goes on with the others.
  */
 export class Controllers {
-  readonly #controllers: Record<'workload' | 'orphans' | 'grant' | 'holds' | 'revisions', Controller>;
+  readonly #controllers: Record<
+    'workload' | 'orphans' | 'grant' | 'holds' | 'revisions' | 'repair' | 'nodeUpkeep',
+    Controller
+  >;
   // One for all terms: replicas are many.
   readonly #slots: SlotIndex;
+  /** Replicas by the node they may run on. */
+  readonly #byNode: ObjectIndex<Replica>;
 
   constructor(private readonly parts: ControllersParts) {
     const { objects } = parts;
     this.#slots = new SlotIndex(objects);
+    const byNode = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
+    this.#byNode = byNode;
     const keysOfAll = (kind: string) => () => keysOf(objects.list(kind));
     const workloads = {
       keysOf: (change: Parameters<ControllerParts['keysOf']>[0]) => workloadKeysOf(objects, change),
@@ -66,6 +84,15 @@ export class Controllers {
       holds: this.#controller('holds', {
         keysOf: (change) => holdKeysOf(objects, change),
         listKeys: keysOfAll('Reservation'),
+      }),
+      repair: this.#controller('repair', {
+        keysOf: (change) => repairKeysOf(byNode, change),
+        listKeys: () => allRepairKeys(byNode),
+      }),
+      nodeUpkeep: this.#controller('node-upkeep', {
+        keysOf: (change) =>
+          change.kind === 'Node' && hasUpkeep(change.object as Node) ? [change.object.metadata.name] : [],
+        listKeys: () => keysOf([...objects.list<Node>('Node')].filter(hasUpkeep)),
       }),
     };
   }
@@ -97,15 +124,26 @@ export class Controllers {
           this.#controllers.revisions.run(reconciler, term.signal),
         ];
       }),
-      this.#detect(signal),
+      this.#watchNodes(signal),
     ]);
   }
 
-  async #detect(signal: AbortSignal): Promise<void> {
-    const { freshness } = this.parts;
-    if (freshness === undefined) return;
-    const detector = new Detector(freshness);
-    await this.#lead('detector', signal, (acting, term) => [detector.run(acting, term.signal)]);
+  async #watchNodes(signal: AbortSignal): Promise<void> {
+    const { nodes } = this.parts;
+    if (nodes === undefined) return;
+    const detector = new Detector(nodes.freshness);
+    const { repair, nodeUpkeep } = this.#controllers;
+    await Promise.all([
+      this.#lead('detector', signal, (acting, term) => [detector.run(acting, term.signal)]),
+      this.#lead('repair-controller', signal, (acting, term) => {
+        this.#byNode.start(term.signal);
+        return [
+          repair.run(new RepairReconciler({ acting, ...nodes }), term.signal),
+          nodeUpkeep.run(new NodeUpkeep(acting), term.signal),
+          settleFence(acting, nodes.fence, term.signal),
+        ];
+      }),
+    ]);
   }
 
   #controller(name: string, keys: Pick<ControllerParts, 'keysOf' | 'listKeys'>): Controller {

@@ -24,14 +24,12 @@ export function bindingOf(
   const workload = objects.get<Workload>('Workload', metadata.namespace, spec.workload);
   const revision = objects.get<WorkloadRevision>('WorkloadRevision', metadata.namespace, spec.revision);
   const { charge, intent } = status;
-  // Of what nothing more is known the strictest is assumed.
-  const isAtMostOne = (revision?.spec.template.execution ?? 'AtMostOne') === 'AtMostOne';
   return {
     replica: refOf(replica),
     ...{ workload: spec.workload, slot: spec.slot, revision: spec.revision },
     fence: status.binding.fence,
     type: workload?.spec.type ?? 'Service',
-    isFenced: isAtMostOne && (workload?.spec.onNodeLost?.action ?? 'Fence') === 'Fence',
+    isFenced: status.binding.isFenced === true,
     stage: status.stage,
     ...(intent !== undefined && {
       intent: {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { fenceContract } from '../../model/fence-contract.js';
 import type { NodeHears, NodeLine } from '../../model/node-stream.js';
 import type { Epoch } from '../../model/records.js';
 import { CachedObjects } from '../../objects/cached-objects.js';
@@ -43,7 +42,7 @@ async function openHub(nodes = 1) {
   const objects = new CachedObjects({ objects: cell.objects, cache: cell.cache, manager: 'test' });
   const hub = new NodeHub({
     ...{ objects, authority: cell.authority, env: cell.env },
-    ...{ fence: () => fenceContract, nodes: () => nodes },
+    ...{ nodes: () => nodes },
   });
   const stop = new AbortController();
   hub.start(stop.signal);

@@ -13,13 +13,7 @@ import type {
 } from '../../model/node-stream.js';
 import { ObjectIndex } from '../../model/object-index.js';
 import type { Authority, ObjectChange, Objects, Outcome, Register } from '../../model/ports.js';
-import {
-  type Epoch,
-  type FenceRecord,
-  isOlderEpoch,
-  nodeLeaseName,
-  shownEpoch,
-} from '../../model/records.js';
+import { type Epoch, isOlderEpoch, nodeLeaseName, shownEpoch } from '../../model/records.js';
 import { bindingOf, markOf, nodeOfReplica } from './binding-of.js';
 import { renewPeriodSeconds } from './renew-period.js';
 
@@ -27,7 +21,6 @@ export interface NodeHubParts {
   readonly objects: Objects;
   readonly authority: Pick<Authority, 'register' | 'renew' | 'report'>;
   readonly env: Env;
-  readonly fence: () => FenceRecord;
   /** How many nodes the cell has. */
   readonly nodes: () => number;
 }
@@ -177,8 +170,9 @@ export class NodeHub implements NodeStreams {
       return;
     }
     this.#counted.renewals += 1;
-    const { fence, nodes } = this.parts;
-    line.ears.hear({ kind: 'renewed', id, fence: fence(), renewSeconds: renewPeriodSeconds(nodes()) });
+    const { fence } = outcome.result;
+    const renewSeconds = renewPeriodSeconds(this.parts.nodes());
+    line.ears.hear({ kind: 'renewed', id, fence, renewSeconds });
     if (line.isOpen || !this.#isLive(line)) return;
     line.isOpen = true;
     this.#tellAll(line);

@@ -10,7 +10,7 @@ import type { Context } from '../context.js';
 import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
 import { newCharge } from '../new-charge.js';
-import { checkNeighbours } from '../placement-rules.js';
+import { checkNeighbours, reliesOnFence } from '../placement-rules.js';
 import { type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
 import { gangStatus, putStatus, statusOf, storedReservation } from '../stored.js';
 import { checkProposal, checkUid, type Placing, proposedReplica } from './place.js';
@@ -60,6 +60,7 @@ export const bind =
           node,
           nodeEpoch: proposal.nodeEpoch,
           fence,
+          ...(reliesOnFence(draft, placing.candidate) && { isFenced: true }),
           receipt: {
             snapshotRevision,
             policyRevision,

@@ -1,4 +1,4 @@
-import type { RenewLease, TakeLease } from '../../model/ports.js';
+import type { RenewLease, Renewed, TakeLease } from '../../model/ports.js';
 import {
   type Epoch,
   leaseKey,
@@ -9,7 +9,8 @@ import {
 } from '../../model/records.js';
 import { type Context, nextEpoch } from '../context.js';
 import { already, commit, commitAt, type Decide, reject } from '../decision.js';
-import { leaseRecord, nodeEpoch } from '../stored.js';
+import { leaseRecord, nodeEpoch, storedFence } from '../stored.js';
+import { fenceOf } from './fence.js';
 
 /** A lease that was given up: anybody may take it at once. */
 const nobody = '';
@@ -45,7 +46,7 @@ export const takeLease =
 
 /** Acknowledged only after it is committed. Many share a transaction; one with a stale epoch is dropped alone. */
 export const renewLease =
-  (context: Context, input: RenewLease): Decide<{ readonly epoch: Epoch; readonly leaseRevision: number }> =>
+  (context: Context, input: RenewLease): Decide<Renewed> =>
   (draft) => {
     const current = leaseRecord(draft, input.name);
     if (
@@ -70,7 +71,9 @@ export const renewLease =
       renewedAt: context.at,
       renewals: current.renewals + 1,
     } satisfies LeaseRecord);
-    return commitAt((version) => ({ epoch: current.epoch, leaseRevision: Number(version) }));
+    // Read here and not from a cache: a permit is never longer than the window of a release after it reckons with.
+    const fence = fenceOf(storedFence(draft));
+    return commitAt((version) => ({ epoch: current.epoch, leaseRevision: Number(version), fence }));
   };
 
 /** Gives a lease up. Its epoch stays, so that the next one is larger. */

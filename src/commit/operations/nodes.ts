@@ -16,6 +16,7 @@ import {
 import { checkActor, checkNodeEpoch } from '../act.js';
 import { type Context, nextEpoch } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
+import type { Draft } from '../draft.js';
 import { nodeAccount, nodeEpoch, putStatus, statusOf, storedNode } from '../stored.js';
 
 /** An agent has started: its node exists, offers what it says, takes work, and has a new epoch and lease. */
@@ -68,7 +69,9 @@ export const register =
       renewals: 0,
       operation,
     } satisfies LeaseRecord);
-    const status = statusOf<Node>(draft, 'Node', undefined, name) as NodeStatus | undefined;
+    // What was attested is about the epoch before this one.
+    const { attestation: _, ...status } = (statusOf<Node>(draft, 'Node', undefined, name) ??
+      {}) as NodeStatus;
     putStatus(draft, 'Node', undefined, name, {
       ...status,
       capacity: input.capacity,
@@ -133,21 +136,30 @@ export const attest =
     if (isExpiry) {
       if (attestation === undefined) return already(undefined);
       draft.put(nodeEpochKey(input.node), rest satisfies NodeEpoch);
+      showAttestation(draft, input.node, undefined);
       return commit(undefined);
     }
     if (attestation?.operation === input.operation) return already(undefined);
     // What it is about must not grow: nothing is bound, reported or renewed under that epoch from now on, also when
     // the word is taken back, and an agent that is alive after all registers again.
+    const given = {
+      by: input.actor.name,
+      reason: input.reason,
+      at: context.at,
+      forSeconds: input.forSeconds,
+      operation: input.operation,
+    };
     draft.put(nodeEpochKey(input.node), {
       ...rest,
       state: context.checks.has('attest.closeEpoch') ? 'Closed' : rest.state,
-      attestation: {
-        by: input.actor.name,
-        reason: input.reason,
-        at: context.at,
-        forSeconds: input.forSeconds,
-        operation: input.operation,
-      },
+      attestation: given,
     } satisfies NodeEpoch);
+    showAttestation(draft, input.node, given);
     return commit(undefined);
   };
+
+/** Where people and controllers see it. */
+function showAttestation(draft: Draft, node: string, attestation: NodeStatus['attestation']): void {
+  const { attestation: _, ...status } = (statusOf<Node>(draft, 'Node', undefined, node) ?? {}) as NodeStatus;
+  putStatus(draft, 'Node', undefined, node, attestation === undefined ? status : { ...status, attestation });
+}

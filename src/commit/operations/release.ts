@@ -23,10 +23,9 @@ import {
   putStatus,
   replicaStatus,
   statusOf,
+  storedFence,
   storedReplica,
   storedReservation,
-  storedRevision,
-  storedWorkload,
 } from '../stored.js';
 
 /** Declares a replica ended without its agent's word, on proof that it does not run. */
@@ -74,7 +73,7 @@ function checkProof(
   context: Context,
   draft: Draft,
   { proof, actor }: Release,
-  { tenant, name, stored, status }: LiveReplica,
+  { name, status }: LiveReplica,
 ): Rejection | undefined {
   const { binding } = status;
   if (proof.kind === 'NeverBound')
@@ -92,10 +91,17 @@ function checkProof(
     return epoch.attestation !== undefined || !context.checks.has('release.attestation')
       ? undefined
       : reject('NotOwner', `nobody attests that what ran on ${binding.node} has stopped`);
-  if (!isFenced(draft, tenant, stored.spec) && context.checks.has('release.contract'))
+  // As it was bound: what its workload says by now its agent may never have heard.
+  if (binding.isFenced !== true && context.checks.has('release.contract'))
     return reject(
       'NotOwner',
-      `${name} does not stop by itself: only AtMostOne replicas whose workload says Fence end with their fence`,
+      `${name} does not stop by itself: only AtMostOne replicas whose workload said Fence when they were bound end with their fence`,
+    );
+  const { windowSeconds } = storedFence(draft);
+  if (proof.stoodSeconds < windowSeconds && context.checks.has('release.window'))
+    return reject(
+      'FenceUnsound',
+      `the lease of ${binding.node} stood for ${proof.stoodSeconds} s; the fence window is ${windowSeconds} s`,
     );
   const key = leaseKey(nodeLeaseName(binding.node));
   const isUnchanged =
@@ -107,13 +113,6 @@ function checkProof(
   if (epoch.state !== 'Closed' && context.checks.has('release.closeEpoch'))
     draft.put(nodeEpochKey(binding.node), { ...epoch, state: 'Closed' } satisfies NodeEpoch);
   return undefined;
-}
-
-/** Whether its agent was told to stop it by itself when renewals fail: only then an expired fence proves its end. */
-function isFenced(draft: Draft, tenant: string, spec: LiveReplica['stored']['spec']): boolean {
-  const { execution } = storedRevision(draft, tenant, spec.revision)?.spec.template ?? {};
-  const action = storedWorkload(draft, tenant, spec.workload)?.spec.onNodeLost?.action;
-  return execution === 'AtMostOne' && action === 'Fence';
 }
 
 /** Gives a hold up, or puts its expiry into effect: once, and its replica is queued again. */

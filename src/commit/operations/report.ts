@@ -1,4 +1,5 @@
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
+import type { Node, NodeStatus } from '../../model/kinds/node.js';
 import { plus } from '../../model/plus.js';
 import type { Report } from '../../model/ports.js';
 import type { Stage } from '../../model/stages.js';
@@ -6,7 +7,9 @@ import { checkEdge, checkNodeEpoch } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
 import { findReplica, movedBefore, moveReplica, replicaGone } from '../replica-moves.js';
-import { putStatus, slotRecord } from '../stored.js';
+import type { Draft } from '../draft.js';
+import { withConditions } from '../conditions.js';
+import { putStatus, slotRecord, statusOf } from '../stored.js';
 import { endDisruption } from './disrupt.js';
 
 /** An agent's word on a replica of its node, under its node's epoch and the binding's fence. */
@@ -28,7 +31,7 @@ export const report =
       );
     if (binding.fence !== input.fence && context.checks.has('owner.report.fence'))
       return reject('NotOwner', `the fence of ${replica.name} is ${binding.fence}, not ${input.fence}`);
-    const facts = factsOf(input);
+    const facts = { ...factsOf(input), ...overrunOf(context, draft, input, status) };
     const { workload, slot } = stored.spec;
     const isHolder = slotRecord(draft, tenant, workload, slot)?.replicaUid === stored.metadata.uid;
     // Whoever was replaced meanwhile does not come back: it is told to stop.
@@ -82,6 +85,25 @@ const returned = (status: ReplicaStatus, stage: Stage): Stage =>
   (stage === 'Bound' || stage === 'Starting' || stage === 'Ready' || stage === 'Serving')
     ? 'Releasing'
     : stage;
+
+/** [S5] Outside the assumptions of the fence: said on the replica and on its node, so that people look at both. */
+function overrunOf(
+  context: Context,
+  draft: Draft,
+  { node, replica, overrunSeconds }: Report,
+  status: ReplicaStatus,
+): Pick<ReplicaStatus, 'conditions'> {
+  if (overrunSeconds === undefined) return {};
+  const said = {
+    ...{ type: 'FenceOverrun', reason: 'RanPastItsFence' },
+    message: `${replica.name} ran ${overrunSeconds} s longer on ${node} than it was permitted to, and may have run beside its successor`,
+  };
+  const nodeStatus = statusOf<Node>(draft, 'Node', undefined, node) as NodeStatus | undefined;
+  const onNode = withConditions(nodeStatus?.conditions ?? [], [said], [], context.at);
+  if (onNode !== undefined) putStatus(draft, 'Node', undefined, node, { ...nodeStatus, conditions: onNode });
+  const conditions = withConditions(status.conditions ?? [], [said], [], context.at);
+  return conditions === undefined ? {} : { conditions };
+}
 
 function factsOf(input: Report): Partial<ReplicaStatus> {
   const { exitCode, driverId, step, address, executions, readiness, message } = input;

@@ -74,6 +74,16 @@ const status = record(
       { reason: text('Why it is closed.', { maxLength: 253 }), since: timestamp('Since when.') },
     ),
     epoch,
+    attestation: record(
+      "A person's word that what ran here under this epoch has stopped. Over when the node registers again or its time is over.",
+      {
+        by: text('Who says so.', { maxLength: 253 }),
+        reason: text('Why they know.', { maxLength: 1_024 }),
+        at: timestamp('When it was said.'),
+        forSeconds: seconds('How long it counts.'),
+        operation: text('The operation that recorded it.', { maxLength: 253 }),
+      },
+    ),
     lastRenewedAt: timestamp('When its lease was last renewed, for people to read.'),
     agent: record(
       'Its agent.',

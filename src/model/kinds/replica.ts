@@ -36,22 +36,30 @@ const spec = record(
   { gang: nameOf('The gang it starts with, if any.') },
 );
 
-const binding = record('Where it was bound. A replica is bound at most once.', {
-  node: nameOf('The node.'),
-  nodeEpoch: epoch,
-  fence: text('The token that orders incarnations of the slot at a resource: BERTH_FENCE.', {
-    maxLength: 64,
-  }),
-  receipt: record(
-    'What the binding was decided from.',
-    {
-      snapshotRevision: text('The resourceVersion the scheduler looked at.', { maxLength: 64 }),
-      policyRevision: text('The policy it applied.', { maxLength: 253 }),
-      operation: text('The operation that committed it.', { maxLength: 253 }),
-    },
-    { decision: text('The Decision that explains it.', { maxLength: 253 }) },
-  ),
-});
+const binding = record(
+  'Where it was bound. A replica is bound at most once.',
+  {
+    node: nameOf('The node.'),
+    nodeEpoch: epoch,
+    fence: text('The token that orders incarnations of the slot at a resource: BERTH_FENCE.', {
+      maxLength: 64,
+    }),
+    receipt: record(
+      'What the binding was decided from.',
+      {
+        snapshotRevision: text('The resourceVersion the scheduler looked at.', { maxLength: 64 }),
+        policyRevision: text('The policy it applied.', { maxLength: 253 }),
+        operation: text('The operation that committed it.', { maxLength: 253 }),
+      },
+      { decision: text('The Decision that explains it.', { maxLength: 253 }) },
+    ),
+  },
+  {
+    isFenced: flag(
+      'It runs only as long as an acknowledged renewal permits, as its workload asked for when it was bound. Whatever the workload says later, an expired fence proves its end only if this is so.',
+    ),
+  },
+);
 
 const transition = record(
   'One move from stage to stage.',

@@ -81,7 +81,7 @@ describe('a Workload', () => {
   });
 
   it.each([
-    ['a process: Fence', processRun, { action: 'Fence', afterSeconds: 130 }],
+    ['a process: Fence, as soon as the window of the cell is over', processRun, { action: 'Fence' }],
     ['a container: Wait, since it cannot be fenced', containerRun, { action: 'Wait', afterSeconds: 300 }],
   ])('[S5] that is AtMostOne and says no more gets, as %s', (_, run, onNodeLost) => {
     expect(defaulted({ template: { run, execution: 'AtMostOne' } })).toMatchObject({

@@ -13,10 +13,10 @@ export function defaultLostAction(spec: unknown): 'Fence' | 'Replace' | 'Wait' {
   return isThere(valueAt(spec, 'template', 'run', 'container')) ? 'Wait' : 'Fence';
 }
 
-const defaultAfterSeconds: Readonly<Record<string, number>> = {
-  Fence: fenceContract.windowSeconds,
-  Replace: 45,
-  Wait: 300,
+/** Fence has none of its own: it acts as soon as the fence of the cell has expired for certain. */
+const defaultAfterSeconds: Readonly<Record<string, { readonly afterSeconds: number } | undefined>> = {
+  Replace: { afterSeconds: 45 },
+  Wait: { afterSeconds: 300 },
 };
 
 function fillEach(list: unknown, defaults: Json): unknown {
@@ -72,7 +72,7 @@ export function withWorkloadDefaults(object: BerthObject): BerthObject {
       freshness: { maxNodeAgeSeconds: 15, onStale: isAtMostOne ? 'Wait' : 'Bind' },
       authority: 'Regional',
     },
-    onNodeLost: { action, afterSeconds: defaultAfterSeconds[action] ?? 300 },
+    onNodeLost: { action, ...defaultAfterSeconds[action] },
     disruption: { maxUnavailable: 1 },
     rollout: {
       maxSurge,

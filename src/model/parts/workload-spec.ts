@@ -27,7 +27,7 @@ export const workloadSpec = record(
           ['Fence', 'Replace', 'Wait'],
         ),
         afterSeconds: seconds(
-          'How long after the last renewal seen; for Wait, when a person is asked. At least 130 for Fence. Default 45 for Replace, 130 for Fence, 300 for Wait.',
+          'How long after the last renewal seen; for Wait, when a person is asked. At least 130 for Fence. Default 45 for Replace, 300 for Wait; for Fence the fence window of the cell.',
         ),
       },
     ),

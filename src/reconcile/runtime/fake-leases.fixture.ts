@@ -1,5 +1,6 @@
+import { fenceContract } from '../../model/fence-contract.js';
 import type { Lease } from '../../model/kinds/lease.js';
-import type { Authority, Outcome, RenewLease, TakeLease } from '../../model/ports.js';
+import type { Authority, Outcome, RenewLease, Renewed, TakeLease } from '../../model/ports.js';
 import { type Epoch, sameEpoch } from '../../model/records.js';
 import { type FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 
@@ -31,16 +32,18 @@ export class FakeLeases implements Pick<Authority, 'takeLease' | 'renew' | 'resi
     return { kind: 'Committed', result: { epoch }, revision: this.objects.version };
   }
 
-  async renew(
-    input: RenewLease,
-  ): Promise<Outcome<{ readonly epoch: Epoch; readonly leaseRevision: number }>> {
+  async renew(input: RenewLease): Promise<Outcome<Renewed>> {
     const held = this.#held(input.name);
     const revision = this.objects.version;
     if (held?.spec.holder !== input.holder || !sameEpoch(held.spec.epoch, input.epoch))
       return { kind: 'Rejected', reason: 'StaleEpoch', message: 'it was lost', revision };
     this.renewals += 1;
     this.#put(input.name, input.holder, input.epoch, held.spec.durationSeconds);
-    const result = { epoch: input.epoch, leaseRevision: Number(this.objects.version) };
+    const result = {
+      epoch: input.epoch,
+      leaseRevision: Number(this.objects.version),
+      fence: fenceContract,
+    };
     return { kind: 'Committed', result, revision: this.objects.version };
   }
 

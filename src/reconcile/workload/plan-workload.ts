@@ -92,7 +92,7 @@ function* allSteps(input: PlanInput, noteWait: (ms: number) => void): Generator<
     const replicas = slots.get(slot) ?? [];
     const [current] = replicas;
     if (wish.kind === 'Wait') noteWait(wish.ms);
-    if (wish.kind === 'Run' && (current === undefined || hasEnded(current)))
+    if (wish.kind === 'Run' && (current === undefined || hasEnded(current) || mayBeReplaced(replicas)))
       yield incarnation(workload, revision.name, slot, current);
     if (current !== undefined && !hasEnded(current)) {
       if (current.metadata.deletionTimestamp !== undefined) yield* endSteps(current, 'Deleted');
@@ -146,6 +146,14 @@ function incarnation(
     failuresBefore: last === undefined ? 0 : failuresAfter(last, workload.spec.type ?? 'Service'),
   };
 }
+
+/** [S12] Repair says that a second one is allowed beside the lost one, and no other of the slot is left. */
+const mayBeReplaced = ([current, ...older]: readonly Replica[]): boolean =>
+  current !== undefined &&
+  stageOf(current) === 'Unknown' &&
+  current.status?.conditions?.some(({ type, status }) => type === 'Replaceable' && status === 'True') ===
+    true &&
+  older.every(hasEnded);
 
 /** Ends a replica if nobody has asked for that yet. What is on its way out is left to its agent, or to repair. */
 export function* endSteps(replica: Replica | undefined, reason: string): Generator<EndStep> {

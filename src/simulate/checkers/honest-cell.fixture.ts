@@ -56,6 +56,7 @@ interface Choice {
   readonly ports?: NonNullable<Charge['ports']>;
   readonly rank?: Charge['rank'];
   readonly amounts?: Charge['amounts'];
+  readonly isFenced?: boolean;
 }
 
 /** A cell whose authority keeps every rule, written down separately from the checkers and in the shortest way. */
@@ -236,6 +237,7 @@ export class HonestCell extends TestCell {
         node,
         nodeEpoch: epoch,
         fence: '7',
+        isFenced: choice.isFenced ?? true,
         receipt: { snapshotRevision: '1', policyRevision: 'builtin', operation: `bind/${name}` },
       };
       this.#change(draft, name, (status) =>

@@ -61,10 +61,10 @@ describe('[S5] a replica has at most one binding', () => {
 });
 
 describe('[S5] a release without the agent’s word', () => {
-  function lost(): HonestCell {
+  function lost(isFenced = true): HonestCell {
     const cell = cellWith();
     cell.incarnate('once');
-    cell.bind('once-0-1', 'n1');
+    cell.bind('once-0-1', 'n1', { isFenced });
     cell.move('once-0-1', 'Unknown', 'repair-controller');
     return cell;
   }
@@ -83,6 +83,13 @@ describe('[S5] a release without the agent’s word', () => {
     cell.nowMs += 60_000;
     closing(cell).move('once-0-1', 'Released', 'repair-controller');
     expect(cell.messages.join()).toMatch(/whose lease had stood unchanged for \d+ ms, not 129870/);
+  });
+
+  it('is noticed when it was bound without a fence', () => {
+    const cell = lost(false);
+    cell.nowMs += 130_000;
+    closing(cell).move('once-0-1', 'Released', 'repair-controller');
+    expect(cell.messages.join()).toMatch(/was not bound to end with its fence/);
   });
 
   it('is noticed when the epoch stays open', () => {

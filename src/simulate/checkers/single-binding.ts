@@ -84,6 +84,7 @@ export class SingleBinding implements SafetyChecker {
     if (!isReleased || binding === undefined) return [];
     const at = `${change.key} was released from node ${binding.node}, epoch ${shownEpoch(binding.nodeEpoch)}`;
     if (isUnderAttestation(before, binding) || isUnderAttestation(cell, binding)) return [];
+    if (binding.isFenced !== true) return [`${at}, where it was not bound to end with its fence`];
     const epoch = cell.nodeEpoch(binding.node);
     if (epoch === undefined || !sameEpoch(epoch.epoch, binding.nodeEpoch)) return [];
     if (epoch.state === 'Open') return [`${at}, which is still Open and not attested to have stopped`];

@@ -1,6 +1,6 @@
 import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
-import { startRepairer } from '../world/repairer.js';
+import { startRivalRepairer } from '../world/rival-repairer.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 
 /** Agents silent for longer than the fence window: what may run only once is given away only after it has stopped. */
@@ -40,8 +40,9 @@ export const fence: Scenario = {
       ],
       rivals: [{ carelessness: 0.1 }],
       isCareless: true,
+      detects: true,
     });
-    startRepairer(world);
+    startRivalRepairer(world);
     // One that lives on, cut off from every server for longer than the window: it comes back under an epoch that is over.
     const alone = `agent-n${1 + ((world.options.seed + 1) % 3)}`;
     world.wire.after(80_000, () => {

@@ -1,7 +1,7 @@
 import type { Node } from '../../model/kinds/node.js';
 import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
-import { startRepairer } from '../world/repairer.js';
+import { startRivalRepairer } from '../world/rival-repairer.js';
 import { startSessionNode } from '../world/session-node.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 
@@ -39,7 +39,7 @@ export const nodeSessions: Scenario = {
       detects: true,
     });
     for (const name of ['n2', 'n3', 'n4']) startSessionNode(world, servers, node(name, '2', { zone: 'b' }));
-    startRepairer(world);
+    startRivalRepairer(world);
     // One that lives on, cut off from every server for longer than the fence window.
     const alone = `agent-n${2 + ((world.options.seed + 2) % 3)}`;
     const pairs = servers.map(({ name }) => [alone, name].toSorted().join(' '));

@@ -5,6 +5,7 @@ import { startAsker } from '../world/asker.js';
 import { liveReplicasOf, replicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
 import { noFaults } from '../world/fault-plan.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
+import { silence } from '../world/silence.js';
 import { wish } from '../world/wish.js';
 import type { World } from '../world/world.js';
 
@@ -22,19 +23,6 @@ function reasonsSeen(world: World, workload: string): ReadonlySet<string> {
   };
   world.wire.after(500, look);
   return seen;
-}
-
-/** Cuts an agent off from every server for a while. */
-function silence(
-  world: World,
-  agent: string,
-  servers: readonly { readonly name: string }[],
-  forMs: number,
-): void {
-  world.faults.count('partition');
-  const pairs = servers.map(({ name }) => [agent, name].toSorted().join(' '));
-  for (const pair of pairs) world.network.cut.add(pair);
-  world.wire.after(forMs, () => pairs.forEach((pair) => world.network.cut.delete(pair)));
 }
 
 const nodesOf = (replicas: readonly Replica[]): readonly string[] =>

@@ -176,7 +176,7 @@ class ScriptedAgent {
 
   #start(replica: Replica): boolean {
     const { uid } = replica.metadata;
-    const isFenced = this.#isAtMostOne(replica);
+    const isFenced = replica.status?.binding?.isFenced === true;
     // Nothing of the kind starts when the permit is nearly over.
     const graceMs = fenceContract.graceSeconds * 1_000;
     if (isFenced && this.world.time.nowMs > this.#permittedUntilMs - graceMs) return false;
@@ -190,16 +190,6 @@ class ScriptedAgent {
     if (running === undefined) return;
     this.#running.delete(uid);
     this.#note(running.replica, false);
-  }
-
-  #isAtMostOne(replica: Replica): boolean {
-    const revision = this.world.history.get(
-      `/o/WorkloadRevision/${replica.metadata.namespace}/${replica.spec.revision}`,
-    );
-    return (
-      (revision as { spec: { template: { execution?: string } } } | undefined)?.spec.template.execution ===
-      'AtMostOne'
-    );
   }
 
   #note({ metadata, spec }: Replica, running: boolean): void {

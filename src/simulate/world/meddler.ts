@@ -327,13 +327,16 @@ class Meddler {
       node === undefined
         ? 0
         : Number(reach.objects.get('Lease', undefined, nodeLeaseName(node))?.metadata.resourceVersion ?? 0);
-    const hasExpired =
-      lease !== undefined && this.world.time.nowMs - lease.sinceMs > fenceContract.windowSeconds * 1_000;
-    // Not expired: only with a revision that is over, which nobody must believe.
-    const leaseRevision = hasExpired ? lease.version : Math.max(1, current - 1);
+    // Honest about time, which is too short for most, or with a revision that is over: nobody must believe either.
+    const stoodSeconds = lease === undefined ? 0 : (this.world.time.nowMs - lease.sinceMs) / 1_000;
+    const isWaitedFor = stoodSeconds > fenceContract.windowSeconds;
     const proof = random.pick([
-      { kind: 'FenceExpired', leaseRevision },
-      { kind: 'FenceExpired', leaseRevision },
+      { kind: 'FenceExpired', leaseRevision: lease?.version ?? 1, stoodSeconds },
+      {
+        kind: 'FenceExpired',
+        leaseRevision: isWaitedFor ? (lease?.version ?? 1) : Math.max(1, current - 1),
+        stoodSeconds: Math.max(stoodSeconds, fenceContract.windowSeconds),
+      },
       { kind: 'Attested' },
       { kind: 'NeverBound' },
     ] as const);

@@ -78,6 +78,9 @@ const operations: readonly (keyof Authority)[] = [
   'gate',
   'grant',
   'attest',
+  'setFence',
+  'settleFence',
+  'remark',
   'moveGang',
   'forget',
 ];

@@ -1,5 +1,5 @@
 import { NodeHub } from '../../commit/nodes/node-hub.js';
-import { fenceContract } from '../../model/fence-contract.js';
+import { fenceIn } from '../../model/fence-problem.js';
 import { FreshnessObserver } from '../../observe/freshness-observer.js';
 import { Controllers } from '../../reconcile/controllers.js';
 import { runSchedulers } from './schedulers.js';
@@ -20,7 +20,7 @@ export function startServer(
     const holder = `${name}-${life.env.uuid().slice(0, 8)}`;
     const hub = new NodeHub({
       ...{ objects: reach.objects, authority: reach.authority, env: life.env },
-      ...{ fence: () => fenceContract, nodes: () => reach.cache.count('Node') },
+      ...{ nodes: () => reach.cache.count('Node') },
     });
     hub.start(never);
     world.streams.set(life, hub);
@@ -33,7 +33,9 @@ export function startServer(
       // What goes wrong is tried again; whether enough of it does is for the liveness rules to say.
       report: () => undefined,
       resyncMs: 20_000,
-      ...(detects && { freshness }),
+      ...(detects && {
+        nodes: { freshness, fence: () => fenceIn({ read: (key) => reach.cache.record(key)?.value }) },
+      }),
     });
     const ages = (node: string): number | undefined => freshness.ageMs(node);
     await Promise.all([

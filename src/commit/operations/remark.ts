@@ -1,0 +1,37 @@
+import type { Node, NodeStatus } from '../../model/kinds/node.js';
+import type { Remark } from '../../model/ports.js';
+import { checkActor } from '../act.js';
+import type { Context } from '../context.js';
+import { already, commit, type Decide, reject } from '../decision.js';
+import { findReplica, replicaGone } from '../replica-moves.js';
+import { putStatus, statusOf } from '../stored.js';
+import { type Conditions, withConditions } from '../conditions.js';
+
+/** [L6] Says as conditions what people should know of a repair. Written only when it says something else (L8, L9). */
+export const remark =
+  (context: Context, input: Remark): Decide<undefined> =>
+  (draft) => {
+    const { about, actor } = input;
+    if (actor.kind !== 'repair-controller' && context.checks.has('owner.operation'))
+      return reject('NotOwner', `what repair says is not for ${actor.kind} to say`);
+    const stale = checkActor(context, draft, actor);
+    if (stale !== undefined) return stale;
+    const change = (before: Conditions): Conditions | undefined =>
+      withConditions(before, input.set, input.clear, context.at);
+    if (about.kind === 'Node') {
+      const status = statusOf<Node>(draft, 'Node', undefined, about.node) as NodeStatus | undefined;
+      const conditions = status && change(status.conditions ?? []);
+      if (conditions === undefined) return already(undefined);
+      putStatus(draft, 'Node', undefined, about.node, { ...status, conditions });
+      return commit(undefined);
+    }
+    const replica = findReplica(draft, about.replica);
+    if (replica === undefined) return replicaGone(about.replica);
+    const { status, tenant, name } = replica;
+    if (status.stage !== about.stage)
+      return reject('NoSuchEdge', `${name} is ${status.stage}, not ${about.stage}`);
+    const conditions = change(status.conditions ?? []);
+    if (conditions === undefined) return already(undefined);
+    putStatus(draft, 'Replica', tenant, name, { ...status, conditions });
+    return commit(undefined);
+  };

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { fenceContract } from '../../model/fence-contract.js';
+import type { Stage } from '../../model/stages.js';
+import {
+  answerMs,
+  nextRepairStep,
+  type NodeEvidence,
+  type RepairInput,
+  type RepairStep,
+  reportSlackMs,
+} from './next-repair-step.js';
+
+const second = 1_000;
+const silentFor = (seconds: number, more: Partial<NodeEvidence> = {}): NodeEvidence => ({
+  ...{ silentMs: seconds * second, leaseMs: 40 * second, leaseRevision: 7, isAttested: false },
+  ...more,
+});
+const heard = silentFor(3);
+const usual: RepairInput = {
+  ...{ stage: 'Ready', isFenced: false, isAskedToStop: false, isReplaced: false },
+  rule: { action: 'Replace', afterSeconds: 45 },
+  ...{ node: heard, inStageMs: 0, heardMs: 0, fence: fenceContract },
+  ...{ startDeadlineSeconds: 300, graceSeconds: 8 },
+};
+const step = (changed: Partial<RepairInput>): RepairStep => nextRepairStep({ ...usual, ...changed });
+const told = (next: RepairStep): string =>
+  next.kind === 'tell'
+    ? `${next.remarks.map(({ type }) => type).join()}${next.ms === undefined ? '' : ` ${next.ms}`}`
+    : next.kind;
+const released = (stoodSeconds: number): RepairStep => ({
+  kind: 'release',
+  proof: { kind: 'FenceExpired', leaseRevision: 7, stoodSeconds },
+});
+const fence = {
+  stage: 'Unknown',
+  isFenced: true,
+  rule: { action: 'Fence', afterSeconds: 130 },
+} as const;
+
+describe('[L5] a replica that may run', () => {
+  it.each<[Stage]>([['Bound'], ['Starting'], ['Ready'], ['Serving'], ['Releasing']])(
+    'is of unknown fate when the lease of its node has expired: %s',
+    (stage) => {
+      expect(step({ stage, node: silentFor(40) }).kind).toBe('wait');
+      expect(step({ stage, node: silentFor(40.1) })).toEqual({ kind: 'move', reason: 'LeaseExpired' });
+      expect(step({ stage, node: undefined, inStageMs: reportSlackMs + 1 })).toMatchObject({ kind: 'move' });
+    },
+  );
+
+  it.each<[Stage, number, string]>([
+    ['Bound', 300 * second, 'StartDeadlinePassed'],
+    ['Starting', 300 * second + reportSlackMs, 'StartOverdue'],
+    ['Releasing', 8 * second + reportSlackMs, 'StopOverdue'],
+  ])('is so too when its stage lasts too long, even on a fresh node: %s', (stage, ms, reason) => {
+    expect(step({ stage, inStageMs: ms - 1 })).toEqual({ kind: 'wait', ms: 1 });
+    expect(step({ stage, inStageMs: ms })).toEqual({ kind: 'move', reason });
+  });
+
+  it('is left alone while it runs and its node is heard of', () => {
+    for (const stage of ['Ready', 'Serving'] as const)
+      expect(step({ stage, inStageMs: 1e9 })).toEqual({ kind: 'wait' });
+  });
+
+  it.each<[Stage]>([
+    ...(['Admitted', 'Queued', 'Scheduled', 'Succeeded', 'Failed', 'Released'] as const).map(
+      (stage): [Stage] => [stage],
+    ),
+  ])('or may not, is no matter of repair: %s', (stage) => {
+    expect(step({ stage, node: silentFor(1_000), inStageMs: 1e9 })).toEqual({ kind: 'wait' });
+  });
+});
+
+describe('[S5] a replica of unknown fate', () => {
+  it('is released by its fence when the lease stood for the window, and for as long as its workload asks', () => {
+    expect(step({ ...fence, node: silentFor(129) })).toEqual({ kind: 'wait', ms: second });
+    expect(step({ ...fence, node: silentFor(130) })).toEqual(released(130));
+    const later = { ...fence, rule: { action: 'Fence', afterSeconds: 200 } } as const;
+    expect(step({ ...later, node: silentFor(130) })).toEqual({ kind: 'wait', ms: 70 * second });
+    const wider = { ...fence, fence: { windowSeconds: 300 } };
+    expect(step({ ...wider, node: silentFor(200) })).toEqual({ kind: 'wait', ms: 100 * second });
+  });
+
+  it('is not, if it was bound without one or its workload asks to wait by now', () => {
+    expect(told(step({ ...fence, isFenced: false, node: silentFor(1_000) }))).toBe('NeedsHuman');
+    const waits = { ...fence, rule: { action: 'Wait', afterSeconds: 300 } } as const;
+    expect(step({ ...waits, node: silentFor(200) })).toEqual({ kind: 'wait', ms: 100 * second });
+    expect(told(step({ ...waits, node: silentFor(300) }))).toBe('NeedsHuman');
+    expect(told(step({ ...fence, node: undefined, inStageMs: 1e9 }))).toBe('NeedsHuman');
+  });
+
+  it('whose workload is gone ends with its fence, or needs a human', () => {
+    const gone = { ...fence, rule: { action: 'Gone' } } as const;
+    expect(step({ ...gone, node: silentFor(130) })).toEqual(released(130));
+    expect(told(step({ ...gone, isFenced: false, node: silentFor(41) }))).toBe('NeedsHuman');
+  });
+
+  it('is released on the word of a human, whatever its rule', () => {
+    for (const action of ['Fence', 'Replace', 'Wait'] as const)
+      expect(
+        step({
+          ...{ stage: 'Unknown', rule: { action, afterSeconds: 300 } },
+          node: silentFor(41, { isAttested: true }),
+        }),
+      ).toEqual({ kind: 'release', proof: { kind: 'Attested' } });
+  });
+});
+
+describe('[S12] a replica of unknown fate that may be replaced', () => {
+  const lost = { stage: 'Unknown' } as const;
+
+  it('may be as late after the last renewal as its workload says; a human is asked for when it lasts', () => {
+    expect(step({ ...lost, node: silentFor(44) })).toEqual({ kind: 'wait', ms: second });
+    expect(told(step({ ...lost, node: silentFor(45) }))).toBe(`Replaceable ${85 * second}`);
+    expect(told(step({ ...lost, node: silentFor(130) }))).toBe('Replaceable,NeedsHuman');
+  });
+
+  it('is so once: the second is not offered again', () => {
+    expect(told(step({ ...lost, isReplaced: true, node: silentFor(45) }))).toBe(` ${85 * second}`);
+    expect(told(step({ ...lost, isReplaced: true, node: silentFor(200) }))).toBe('NeedsHuman');
+  });
+});
+
+describe('[L3] a replica of unknown fate on a node that is heard of', () => {
+  const lost = { stage: 'Unknown', node: heard } as const;
+
+  it('is left to its agent for a while, however long its node was away', () => {
+    expect(step({ ...lost, inStageMs: 1e9, heardMs: 0 })).toEqual({ kind: 'wait', ms: answerMs });
+    for (const rule of [usual.rule, fence.rule])
+      expect(step({ ...lost, rule, heardMs: answerMs })).toEqual({ kind: 'stop', reason: 'NoReport' });
+  });
+
+  it('and was asked to stop is not taken for stopped: a second may come where one is allowed, and a human is asked for', () => {
+    const asked = { ...lost, isAskedToStop: true };
+    expect(step({ ...asked, heardMs: 44 * second })).toEqual({ kind: 'wait', ms: second });
+    expect(told(step({ ...asked, heardMs: 45 * second }))).toBe('Replaceable,NeedsHuman');
+    expect(told(step({ ...asked, ...fence, node: heard, heardMs: 1e9 }))).toBe('NeedsHuman');
+  });
+});

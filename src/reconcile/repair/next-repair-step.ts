@@ -1,0 +1,182 @@
+import type { Remarked, ReleaseProof } from '../../model/ports.js';
+import type { FenceRecord } from '../../model/records.js';
+import type { Stage } from '../../model/stages.js';
+
+/** What is known of the node that a replica is bound to, as the one who asks has seen it. */
+export interface NodeEvidence {
+  /** How long its lease key has stood unchanged under this leader. */
+  readonly silentMs: number;
+  /** How long its lease lasts without a renewal. */
+  readonly leaseMs: number;
+  readonly leaseRevision: number;
+  /** A person attests that what ran there has stopped. */
+  readonly isAttested: boolean;
+}
+
+/** What its workload wants when its node is lost; `Gone`: there is no workload that could want anything. */
+export type LostRule =
+  | { readonly action: 'Fence' | 'Replace' | 'Wait'; readonly afterSeconds: number }
+  | { readonly action: 'Gone' };
+
+export interface RepairInput {
+  readonly stage: Stage;
+  /** It was bound to end by itself when renewals fail. */
+  readonly isFenced: boolean;
+  /** Somebody has asked for its release. */
+  readonly isAskedToStop: boolean;
+  /** Another has taken its slot. */
+  readonly isReplaced: boolean;
+  readonly rule: LostRule;
+  /** Undefined: nothing was ever heard of it. */
+  readonly node: NodeEvidence | undefined;
+  /** How long this process has seen it at this stage; and at this stage while its node was heard of without a break. */
+  readonly inStageMs: number;
+  readonly heardMs: number;
+  readonly startDeadlineSeconds: number;
+  /** How long it gets to stop. */
+  readonly graceSeconds: number;
+  readonly fence: Pick<FenceRecord, 'windowSeconds'>;
+}
+
+/** The next step of a repair. `ms`: when to look again although nothing changes. */
+export type RepairStep =
+  | { readonly kind: 'wait'; readonly ms?: number }
+  | { readonly kind: 'move'; readonly reason: UnknownReason }
+  | { readonly kind: 'release'; readonly proof: ReleaseProof }
+  /** Its node is there: its agent is asked to stop it, and to say so. */
+  | { readonly kind: 'stop'; readonly reason: string }
+  /** People are told, and the workload controller may act on it; then it waits. */
+  | { readonly kind: 'tell'; readonly remarks: readonly Remarked[]; readonly ms?: number };
+
+export type UnknownReason = 'LeaseExpired' | 'StartDeadlinePassed' | 'StartOverdue' | 'StopOverdue';
+
+/** What an agent's own deadlines may be late by before somebody else draws conclusions: its report is on the way. */
+export const reportSlackMs = 30_000;
+
+/** An agent that is back says what runs as soon as it is told what is bound to it. So long it is left to do so. */
+export const answerMs = 60_000;
+
+const wait = (ms?: number): RepairStep => (ms === undefined ? { kind: 'wait' } : { kind: 'wait', ms });
+
+/**
+ * The whole rule of repair (DESIGN §4, §7, §8): from what is known of a replica and its node to the one next step.
+ * Silence says that nobody knows; only an expired fence or somebody's word says that something has stopped.
+ */
+export function nextRepairStep(input: RepairInput): RepairStep {
+  switch (input.stage) {
+    case 'Bound':
+    case 'Starting':
+    case 'Ready':
+    case 'Serving':
+    case 'Releasing':
+      return whileItMayRun(input);
+    case 'Unknown':
+      return whileUnknown(input);
+    case 'Admitted':
+    case 'Queued':
+    case 'Scheduled':
+    case 'Succeeded':
+    case 'Failed':
+    case 'Released':
+      return wait();
+  }
+}
+
+/** [L5] What its lease and the deadline of its stage say. */
+function whileItMayRun(input: RepairInput): RepairStep {
+  const { node, inStageMs } = input;
+  // Of a node that nobody ever heard of, silence is counted from the first look at what is bound there.
+  const silentMs = node?.silentMs ?? inStageMs;
+  const leaseMs = node?.leaseMs ?? reportSlackMs;
+  if (silentMs > leaseMs) return { kind: 'move', reason: 'LeaseExpired' };
+  const deadline = deadlineOf(input);
+  if (deadline === undefined) return wait();
+  const leftMs = deadline.ms - inStageMs;
+  return leftMs <= 0 ? { kind: 'move', reason: deadline.reason } : wait(leftMs);
+}
+
+function deadlineOf({ stage, startDeadlineSeconds, graceSeconds }: RepairInput):
+  | {
+      readonly ms: number;
+      readonly reason: UnknownReason;
+    }
+  | undefined {
+  switch (stage) {
+    case 'Bound':
+      return { ms: startDeadlineSeconds * 1_000, reason: 'StartDeadlinePassed' };
+    case 'Starting':
+      // That it did not start in time is its agent's to say. It had the time to say so.
+      return { ms: startDeadlineSeconds * 1_000 + reportSlackMs, reason: 'StartOverdue' };
+    case 'Releasing':
+      return { ms: graceSeconds * 1_000 + reportSlackMs, reason: 'StopOverdue' };
+    default:
+      return undefined;
+  }
+}
+
+function whileUnknown(input: RepairInput): RepairStep {
+  const { node, isFenced, fence, rule, inStageMs } = input;
+  if (node?.isAttested === true) return { kind: 'release', proof: { kind: 'Attested' } };
+  const silentMs = node?.silentMs ?? inStageMs;
+  if (node !== undefined && silentMs <= node.leaseMs) return whileHeard(input);
+  if (rule.action === 'Replace') return whileReplaceable(input, silentMs);
+  const windowMs = fence.windowSeconds * 1_000;
+  const afterMs = rule.action === 'Gone' ? 0 : rule.afterSeconds * 1_000;
+  if (rule.action === 'Wait' || !isFenced || node === undefined)
+    return silentMs < afterMs ? wait(afterMs - silentMs) : tell([needsHuman(input)]);
+  const leftMs = Math.max(windowMs, afterMs) - silentMs;
+  if (leftMs > 0) return wait(leftMs);
+  const { leaseRevision } = node;
+  return {
+    kind: 'release',
+    proof: { kind: 'FenceExpired', leaseRevision, stoodSeconds: silentMs / 1_000 },
+  };
+}
+
+/** One replacement while nobody knows of it; and somebody has to look, if its node stays away for long. */
+function whileReplaceable(input: RepairInput, silentMs: number): RepairStep {
+  const { rule, fence, isReplaced } = input;
+  const afterMs = rule.action === 'Gone' ? 0 : rule.afterSeconds * 1_000;
+  if (silentMs < afterMs) return wait(afterMs - silentMs);
+  const remarks = isReplaced ? [] : [replaceable(afterMs)];
+  const humanMs = Math.max(afterMs, fence.windowSeconds * 1_000);
+  return silentMs < humanMs ? tell(remarks, humanMs - silentMs) : tell([...remarks, needsHuman(input)]);
+}
+
+/** Its node is heard of: its agent knows, and is asked. */
+function whileHeard(input: RepairInput): RepairStep {
+  const { isAskedToStop, isReplaced, heardMs, rule } = input;
+  if (!isAskedToStop)
+    return heardMs < answerMs ? wait(answerMs - heardMs) : { kind: 'stop', reason: 'NoReport' };
+  const afterMs = rule.action === 'Gone' ? 0 : rule.afterSeconds * 1_000;
+  if (heardMs < afterMs) return wait(afterMs - heardMs);
+  const remarks = rule.action === 'Replace' && !isReplaced ? [replaceable(afterMs)] : [];
+  return tell([...remarks, needsHuman(input)]);
+}
+
+const tell = (remarks: readonly Remarked[], ms?: number): RepairStep =>
+  ms === undefined ? { kind: 'tell', remarks } : { kind: 'tell', remarks, ms };
+
+const replaceable = (afterMs: number): Remarked => ({
+  type: 'Replaceable',
+  reason: 'SilentForLong',
+  message: `nothing was heard of it for ${afterMs / 1_000} s, after which its workload allows a second one beside it`,
+});
+
+function needsHuman({ node, isFenced, rule, isAskedToStop }: RepairInput): Remarked {
+  const attest = 'whoever knows that it has stopped may attest that of its node (berth attest)';
+  const isHeard = node !== undefined && node.silentMs <= node.leaseMs;
+  const why =
+    isHeard && isAskedToStop
+      ? 'its node is there and does not say that it has stopped'
+      : rule.action === 'Wait'
+        ? 'its workload asks to wait'
+        : rule.action === 'Fence' && !isFenced
+          ? 'it was bound without a fence'
+          : 'its node is silent, and it does not stop by itself';
+  return {
+    type: 'NeedsHuman',
+    reason: isHeard ? 'StopNotReported' : 'NodeSilent',
+    message: `nobody knows whether it still runs: ${why}; ${attest}, or the node comes back`,
+  };
+}

@@ -1,0 +1,55 @@
+import type { Node } from '../../model/kinds/node.js';
+import type { Outcome } from '../../model/ports.js';
+import type { Acting } from '../runtime/acting.js';
+import { carryOut } from '../runtime/carry-out.js';
+import { FirstSeen } from '../runtime/first-seen.js';
+import { after, type Reconciler, type Requeue } from '../runtime/requeue.js';
+
+/** So long people are told that a fence was overrun. */
+export const overrunShownMs = 3_600_000;
+
+/** Ends what is said of nodes for a time only: attestations, and that a fence was overrun. Keys are nodes. */
+export class NodeUpkeep implements Reconciler {
+  readonly #seen: FirstSeen;
+
+  constructor(private readonly acting: Acting) {
+    this.#seen = new FirstSeen(acting.env);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
+    const { objects, authority, actor } = this.acting;
+    const { epoch, attestation, conditions } = objects.get<Node>('Node', undefined, key)?.status ?? {};
+    const overrun = conditions?.find(({ type, status }) => type === 'FenceOverrun' && status === 'True');
+    const overrunId = overrun && `overrun ${overrun.lastTransitionTime}`;
+    this.#seen.retain(
+      key,
+      [attestation?.operation, overrunId].filter((id) => id !== undefined),
+    );
+    const operations: (() => Promise<Outcome<unknown>>)[] = [];
+    const leftMs: number[] = [];
+    const due = (id: string, lastsMs: number, operation: () => Promise<Outcome<unknown>>): void => {
+      const left = lastsMs - this.#seen.ageMs(key, id);
+      if (left <= 0) operations.push(operation);
+      else leftMs.push(left);
+    };
+    if (attestation !== undefined && epoch !== undefined)
+      due(attestation.operation, attestation.forSeconds * 1_000, () =>
+        authority.attest({
+          ...{ actor, node: key, nodeEpoch: epoch, isOver: true, reason: 'Expired', forSeconds: 0 },
+          operation: `${attestation.operation}/over`,
+        }),
+      );
+    if (overrunId !== undefined)
+      due(overrunId, overrunShownMs, () =>
+        authority.remark({ actor, about: { kind: 'Node', node: key }, set: [], clear: ['FenceOverrun'] }),
+      );
+    const requeue = await carryOut(this.acting, 'node-upkeep', key, operations, signal);
+    if (requeue.kind !== 'done' || leftMs.length === 0) return requeue;
+    return after(Math.min(...leftMs), 'something is said of the node for a time');
+  }
+}
+
+/** The nodes that have something to end. */
+export const hasUpkeep = ({ status }: Node): boolean =>
+  status?.attestation !== undefined ||
+  status?.conditions?.some(({ type }) => type === 'FenceOverrun') === true;

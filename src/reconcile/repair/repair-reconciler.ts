@@ -1,0 +1,161 @@
+import type { MonotonicInstant } from '../../env/instant.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import type { Outcome } from '../../model/ports.js';
+import type { FenceRecord } from '../../model/records.js';
+import { remarksOnUnknown } from '../../model/remarks.js';
+import { refOf } from '../../model/replica-ref.js';
+import type { FreshnessObserver } from '../../observe/freshness-observer.js';
+import type { Judgement } from '../../observe/node-freshness.js';
+import { type Acting, splitKey } from '../runtime/acting.js';
+import { carryOut } from '../runtime/carry-out.js';
+import { FirstSeen } from '../runtime/first-seen.js';
+import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
+import { controllerUidOf } from '../workload/workload-operations.js';
+import {
+  type LostRule,
+  nextRepairStep,
+  type NodeEvidence,
+  type RepairInput,
+  type RepairStep,
+} from './next-repair-step.js';
+
+export interface RepairParts {
+  readonly acting: Acting;
+  readonly freshness: FreshnessObserver;
+  /** The fence of the cell. */
+  readonly fence: () => FenceRecord;
+}
+
+const startDeadlineSecondsUsual = 300;
+const graceSecondsUsual = 8;
+
+/**
+ * Moves replicas whose node is lost to the next stage their workload's rule allows, and no further. Keys are replicas.
+ * Everything is counted from when this term began at the earliest: a new leader knows nothing of what was before.
+ */
+export class RepairReconciler implements Reconciler {
+  readonly #seen: FirstSeen;
+  readonly #leadingSince: MonotonicInstant;
+
+  constructor(private readonly parts: RepairParts) {
+    const { env } = parts.acting;
+    this.#seen = new FirstSeen(env);
+    this.#leadingSince = env.clock.monotonic();
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
+    const { acting, freshness } = this.parts;
+    const { tenant, name } = splitKey(key);
+    const replica = acting.objects.get<Replica>('Replica', tenant, name);
+    const node = replica?.status?.binding?.node;
+    if (replica === undefined || node === undefined) {
+      this.#seen.retain(key, []);
+      return done;
+    }
+    const judgement = freshness.judge(node, this.#leadingSince);
+    const step = nextRepairStep(this.#input(key, replica, judgement));
+    if (step.kind === 'wait') return step.ms === undefined ? done : after(step.ms, 'a deadline of repair');
+    const operation = this.#operation(replica, step, judgement);
+    const requeue = await carryOut(acting, 'repair', key, [operation], signal);
+    if (requeue.kind !== 'done' || step.kind !== 'tell' || step.ms === undefined) return requeue;
+    return after(step.ms, 'a deadline of repair');
+  }
+
+  #input(key: string, replica: Replica, judgement: Judgement | undefined): RepairInput {
+    const { acting, fence } = this.parts;
+    const { objects } = acting;
+    const { metadata, spec, status } = replica;
+    const node = objects.get<Node>('Node', undefined, status?.binding?.node ?? '');
+    const revision = objects.get<WorkloadRevision>('WorkloadRevision', metadata.namespace, spec.revision);
+    const { template } = revision?.spec ?? {};
+    const evidence: NodeEvidence | undefined = judgement && {
+      ...{ silentMs: judgement.silentMs, leaseMs: judgement.leaseMs, leaseRevision: judgement.leaseRevision },
+      isAttested: node?.status?.attestation !== undefined,
+    };
+    const isHeard = evidence !== undefined && evidence.silentMs <= evidence.leaseMs;
+    const ids = [stageId(replica), ...(isHeard ? [`${stageId(replica)} heard`] : [])];
+    this.#seen.retain(key, ids);
+    const [inStageMs = 0, heardMs = 0] = ids.map((id) => this.#seen.ageMs(key, id));
+    return {
+      stage: status?.stage ?? 'Queued',
+      isFenced: status?.binding?.isFenced === true,
+      isAskedToStop: status?.intent !== undefined,
+      isReplaced: status?.conditions?.some(isSuperseded) === true,
+      rule: this.#rule(replica),
+      node: evidence,
+      ...{ inStageMs, heardMs, fence: fence() },
+      startDeadlineSeconds: template?.startDeadlineSeconds ?? startDeadlineSecondsUsual,
+      graceSeconds: status?.intent?.graceSeconds ?? template?.terminationGraceSeconds ?? graceSecondsUsual,
+    };
+  }
+
+  #rule(replica: Replica): LostRule {
+    const { namespace } = replica.metadata;
+    const { objects } = this.parts.acting;
+    const workload = objects.get<Workload>('Workload', namespace, replica.spec.workload);
+    const isOwner = workload !== undefined && workload.metadata.uid === controllerUidOf(replica);
+    const { action, afterSeconds = 0 } = (isOwner && workload.spec.onNodeLost) || {};
+    if (!isOwner) return { action: 'Gone' };
+    // Of what nothing more is known the strictest is assumed.
+    return { action: action ?? 'Wait', afterSeconds };
+  }
+
+  #operation(
+    replica: Replica,
+    step: Exclude<RepairStep, { kind: 'wait' }>,
+    judgement: Judgement | undefined,
+  ): () => Promise<Outcome<unknown>> {
+    const { authority, actor } = this.parts.acting;
+    const ref = refOf(replica);
+    const stage = replica.status?.stage ?? 'Queued';
+    // The same for the same step of the same stay at a stage, so that an outcome that is not known is asked for again.
+    const operation = (verb: string): string => `${verb}/${ref.uid}/${lastRevision(replica)}`;
+    switch (step.kind) {
+      case 'move':
+        return () =>
+          authority.move({
+            ...{ actor, replica: ref, from: stage, to: 'Unknown', reason: step.reason },
+            ...{ operation: operation('unknown'), evidence: evidenceOf(judgement) },
+          });
+      case 'release':
+        return () =>
+          authority.release({
+            ...{ actor, replica: ref, proof: step.proof, reason: step.proof.kind },
+            operation: operation(`release-${step.proof.kind}`),
+          });
+      case 'stop':
+        return () =>
+          authority.evict({ actor, replica: ref, reason: step.reason, operation: operation('stop') });
+      case 'tell':
+        return () =>
+          authority.remark({
+            ...{ actor, about: { kind: 'Replica', replica: ref, stage }, set: step.remarks },
+            clear: remarksOnUnknown.filter((type) => !step.remarks.some((remark) => remark.type === type)),
+          });
+    }
+  }
+}
+
+const isSuperseded = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
+  type === 'Superseded' && status === 'True';
+
+const lastRevision = ({ status }: Replica): string => status?.transitions?.at(-1)?.revision ?? '0';
+
+/** One stay at one stage. */
+const stageId = (replica: Replica): string =>
+  `${replica.metadata.uid} ${replica.status?.stage} ${lastRevision(replica)}`;
+
+/** What a verdict was made from, for people. */
+function evidenceOf(judgement: Judgement | undefined): Readonly<Record<string, string>> {
+  if (judgement === undefined) return { lease: 'none' };
+  const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
+  return {
+    silent: seconds(judgement.silentMs),
+    leaseDuration: seconds(judgement.leaseMs),
+    leaseRevision: String(judgement.leaseRevision),
+    arrivals: judgement.arrivalsMs.map((ms) => `${seconds(ms)} ago`).join(', ') || 'none under this leader',
+  };
+}
