@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
+import { agentBench } from './agent.js';
 import { apiBench } from './api.js';
 import { bindBench } from './bind.js';
 import { decideBench } from './decide.js';
@@ -23,6 +24,7 @@ const benches: readonly Bench[] = [
   scheduleBench,
   preemptBench,
   simulateBench,
+  agentBench,
 ];
 
 const asked = process.argv.slice(2);

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
+import type { ExecEars, ExecRequest, ExecSession } from '../runner.js';
+import { childrenOf } from './proc.js';
+
+/** Runs a command line for a session: with pipes, or on a terminal that `script` makes. */
+export function execBeside(
+  line: readonly [string, ...string[]],
+  { tty }: Pick<ExecRequest, 'tty'>,
+  ears: ExecEars,
+  directory: string,
+): ExecSession {
+  const [program, ...words] = tty === undefined ? line : onTerminal(line, tty);
+  const child = spawn(program, words, { cwd: directory, stdio: 'pipe', detached: true });
+  let isOver = false;
+  const over = (code: number | undefined, message?: string): void => {
+    if (isOver) return;
+    isOver = true;
+    ears.onExit(code, message);
+  };
+  child.stdout.on('data', (bytes: Buffer) => ears.onOutput('stdout', bytes));
+  child.stderr.on('data', (bytes: Buffer) => ears.onOutput('stderr', bytes));
+  child.stdin.on('error', () => undefined);
+  child.once('error', (error) => over(undefined, error.message));
+  child.once('close', (code, signal) => {
+    if (signal !== null) over(undefined, `ended by ${signal}`);
+    else over(code ?? undefined);
+  });
+  return {
+    write: (bytes) => void child.stdin.write(bytes),
+    end: () => void child.stdin.end(),
+    resize: (columns, rows) => {
+      if (tty !== undefined && child.pid !== undefined) resizeTerminal(child.pid, columns, rows);
+    },
+    // Its whole group: nsenter waits for the command it has put into the namespace.
+    kill: () => {
+      if (child.pid === undefined || isOver) return;
+      for (const pid of [...childrenOf(child.pid), -child.pid])
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It has ended meanwhile.
+        }
+    },
+  };
+}
+
+function onTerminal(
+  line: readonly string[],
+  { columns, rows }: NonNullable<ExecRequest['tty']>,
+): readonly [string, ...string[]] {
+  const words = line.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  const text = `stty columns ${Math.trunc(columns)} rows ${Math.trunc(rows)}; exec ${words}`;
+  return ['script', '--quiet', '--flush', '--return', '--command', text, '/dev/null'];
+}
+
+function resizeTerminal(script: number, columns: number, rows: number): void {
+  const [inside] = childrenOf(script);
+  try {
+    const terminal = readlinkSync(`/proc/${inside}/fd/0`);
+    if (terminal.startsWith('/dev/pts/'))
+      spawn(
+        'stty',
+        ['-F', terminal, 'columns', String(Math.trunc(columns)), 'rows', String(Math.trunc(rows))],
+        {
+          stdio: 'ignore',
+        },
+      ).once('error', () => undefined);
+  } catch {
+    // It has ended meanwhile.
+  }
+}

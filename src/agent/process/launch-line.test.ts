@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { environmentText, launchLine } from './launch-line.js';
+
+const files = { environmentFile: '/run/environment', cgroupFiles: ['/a/tasks', '/b/tasks'] };
+const spec = { command: ['work', '--hard'], isFenced: false };
+const namespace = { kind: 'Namespace', needsUserNamespace: false } as const;
+
+describe('how a run is started', () => {
+  it('[S5] what is fenced, and only that, ends with the supervisor', () => {
+    expect(launchLine({ ...spec, isFenced: true }, namespace, files).slice(0, 4)).toEqual([
+      ...['setpriv', '--pdeathsig', 'KILL', 'unshare'],
+    ]);
+    expect(launchLine(spec, namespace, files)[0]).toBe('unshare');
+  });
+
+  it('whoever is not root needs a user namespace around it', () => {
+    expect(launchLine(spec, { kind: 'Namespace', needsUserNamespace: true }, files)).toContain('--user');
+    expect(launchLine(spec, namespace, files)).not.toContain('--user');
+  });
+
+  it('another user is taken on before the environment of the job is read', () => {
+    const line = launchLine({ ...spec, user: { uid: 7, gid: 8 } }, namespace, files);
+    expect(line.indexOf('--reuid=7')).toBeLessThan(line.indexOf('/run/environment'));
+    expect(line.slice(-3)).toEqual(['/run/environment', 'work', '--hard']);
+  });
+
+  it('values of the environment are taken to the letter', () => {
+    const value = `'"$(exit 1)\`\\\n line two`;
+    const text = `${environmentText({ A: value, B: '' })}printf %s "$A|$B"`;
+    expect(spawnSync('/bin/sh', ['-c', text]).stdout.toString()).toBe(`${value}|`);
+  });
+});

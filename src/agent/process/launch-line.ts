@@ -1,0 +1,80 @@
+import type { RunSpec } from '../supervisor/machine.js';
+
+/** What a machine allows for keeping the processes of a run together. */
+export type Isolation =
+  /** A pid namespace of its own: the kernel ends all of it at once, sessions of their own included. */
+  | { readonly kind: 'Namespace'; readonly needsUserNamespace: boolean }
+  /** Only a session and a process group: who leaves both is found by the mark in its environment. */
+  | { readonly kind: 'Group' };
+
+/**
+ * First process of a run. It joins the run's control groups (the files in $1, by spaces), says that all is in place, and
+ * waits at the gate, descriptor 3: without the supervisor's word, or if the supervisor dies, the job never begins.
+ * Its own words ("Killed") are not the job's, so its stderr is put aside.
+ */
+const init = `exec 5>&2 2>/dev/null
+for file in $1; do echo 0 >"$file" || exit 125; done
+shift
+echo gated >&3 && read -r word <&3 && [ "$word" = go ] || exit 125
+exec 3>&-`;
+// In a namespace it stays as the first process, so that the job gets signals as usual and orphans are reaped; when the
+// job ends it ends, and with it all that is left.
+const stayingInit = `${init}
+"$@" 2>&5 5>&-
+exit $?`;
+const leavingInit = `${init}
+exec "$@" 2>&5 5>&-`;
+
+// Reads the environment as the job's own user: what is in it (LD_PRELOAD) must not reach what runs before.
+const job = '. "$0" && exec "$@"';
+
+/** The words that start a run behind its gate. */
+export function launchLine(
+  spec: Pick<RunSpec, 'command' | 'isFenced' | 'user'>,
+  isolation: Isolation,
+  {
+    environmentFile,
+    cgroupFiles,
+  }: { readonly environmentFile: string; readonly cgroupFiles: readonly string[] },
+): readonly [string, ...string[]] {
+  const { user, isFenced, command } = spec;
+  const asUser = user === undefined ? [] : userWords(user);
+  const inside = [...asUser, '/bin/sh', '-c', job, environmentFile, ...command];
+  const groups = cgroupFiles.join(' ');
+  if (isolation.kind === 'Group') return ['/bin/sh', '-c', leavingInit, 'berth-init', groups, ...inside];
+  const line: [string, ...string[]] = [
+    'unshare',
+    ...(isolation.needsUserNamespace ? ['--user', '--map-current-user'] : []),
+    ...['--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'slave'],
+    // A session of its own: signals meant for the job reach its process group and not what keeps it.
+    ...['/bin/sh', '-c', stayingInit, 'berth-init', groups, 'setsid', ...inside],
+  ];
+  // [S5] The kernel ends it with the supervisor. The signal alone would spare grandchildren; the namespace does not.
+  return isFenced ? ['setpriv', '--pdeathsig', 'KILL', ...line] : line;
+}
+
+/** The words that run a command beside a run, in its surroundings. */
+export function execLine(
+  run: { readonly pid: number; readonly user: RunSpec['user']; readonly environmentFile: string },
+  isolation: Isolation,
+  command: readonly string[],
+): readonly [string, ...string[]] {
+  const asUser = run.user === undefined ? [] : userWords(run.user);
+  const inside: [string, ...string[]] = ['/bin/sh', '-c', job, run.environmentFile, ...command];
+  if (isolation.kind === 'Group') return inside;
+  const target = ['--target', String(run.pid), '--pid', '--mount'];
+  const asOwner = isolation.needsUserNamespace ? ['--user', '--preserve-credentials'] : [];
+  return ['nsenter', ...target, ...asOwner, '--wd', '--', ...asUser, ...inside];
+}
+
+const userWords = ({ uid, gid }: NonNullable<RunSpec['user']>): string[] => [
+  ...['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs'],
+];
+
+/** A file that a shell reads to have exactly these variables. */
+export const environmentText = (env: Readonly<Record<string, string>>): string =>
+  Object.entries(env)
+    .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
+    .join('');
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,116 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Env } from '../../env/env.js';
+import type { OpenLog, RunEnd } from '../runner.js';
+import type {
+  GateEars,
+  Machine,
+  ProcessIdentity,
+  RunExit,
+  RunFacts,
+  RunHandle,
+  RunSpec,
+} from '../supervisor/machine.js';
+import { AdoptedRun } from './adopted-run.js';
+import type { Cgroups } from './cgroups.js';
+import { commandProblem } from './find-command.js';
+import { type Isolation, launchLine } from './launch-line.js';
+import { outputNames, PipePool } from './output-pipes.js';
+import { bootId } from './proc.js';
+import { ProcessRun } from './process-run.js';
+import { markName, markOf, ProcessTree } from './process-tree.js';
+import { RunFiles } from './run-files.js';
+import { RunOutput } from './run-output.js';
+
+export interface ProcessMachineParts {
+  /** The agent's directory. */
+  readonly dir: string;
+  readonly isolation: Isolation;
+  readonly cgroups: Cgroups;
+  readonly openLog: OpenLog;
+  readonly env: Env;
+}
+
+/** Runs jobs as processes of this machine, each in a pid namespace where the machine allows that. */
+export class ProcessMachine implements Machine {
+  readonly canFence: boolean;
+  readonly #files: RunFiles;
+  readonly #pipes: PipePool;
+  readonly #bootId = bootId();
+
+  constructor(private readonly parts: ProcessMachineParts) {
+    this.canFence = parts.isolation.kind === 'Namespace';
+    this.#files = new RunFiles(parts.dir);
+    mkdirSync(parts.dir, { recursive: true });
+    this.#pipes = new PipePool(this.#files.pipes);
+  }
+
+  prepare(spec: RunSpec, ears: GateEars): RunHandle | RunEnd {
+    try {
+      return this.#prepare(spec, ears);
+    } catch (error) {
+      return { reason: 'StartFailed', message: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  adopt(facts: RunFacts, identity: ProcessIdentity, onExit: (exit: RunExit) => void): RunHandle | undefined {
+    const { isolation, cgroups, env } = this.parts;
+    if (identity.bootId !== this.#bootId) return undefined;
+    const cgroup = cgroups.find(groupOf(facts));
+    const tree = new ProcessTree(identity, isolation, facts, cgroup);
+    if (!tree.isThere()) {
+      tree.kill();
+      cgroup?.remove();
+      return undefined;
+    }
+    return new AdoptedRun({ tree, cgroup, output: this.#output(facts), env, onExit });
+  }
+
+  forget(uid: string): void {
+    this.#files.remove(uid);
+  }
+
+  #prepare(spec: RunSpec, ears: GateEars): RunHandle | RunEnd {
+    const { isolation, cgroups } = this.parts;
+    const files = this.#files;
+    const directory = spec.workingDirectory ?? files.scratch(spec.uid);
+    const env = { ...baseEnvironment(spec, directory), ...spec.env, [markName]: markOf(spec) };
+    files.make(spec, env);
+    files.removeBefore(spec);
+    if (!existsSync(directory))
+      return { reason: 'StartFailed', message: `there is no directory ${directory} to start in` };
+    const problem = commandProblem(spec.command[0] ?? '', env, directory);
+    if (problem !== undefined) return problem;
+    const filesDir = files.execution(spec);
+    for (const name of outputNames) this.#pipes.take(join(filesDir, name));
+    const cgroup = cgroups.make(groupOf(spec), spec.limits);
+    const line = launchLine(spec, isolation, {
+      ...{ environmentFile: files.environment(spec), cgroupFiles: cgroup?.joinFiles ?? [] },
+    });
+    const output = this.#output(spec);
+    return new ProcessRun(
+      { ...{ spec, line, isolation, directory, filesDir, cgroup, output }, bootId: this.#bootId },
+      ears,
+    );
+  }
+
+  #output(run: RunFacts): RunOutput {
+    const { openLog, env } = this.parts;
+    return new RunOutput({ dir: this.#files.execution(run), labels: run.labels, openLog, env });
+  }
+}
+
+/** The name of a run's control groups. */
+export const groupOf = ({ uid, execution }: Pick<RunFacts, 'uid' | 'execution'>): string =>
+  `${uid}-${execution}`;
+
+/** What jobs have besides what they ask for: what the person who started Berth has, if they run as that person. */
+function baseEnvironment({ user }: RunSpec, directory: string): Record<string, string> {
+  const path = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
+  if (user !== undefined) return { PATH: path, HOME: directory };
+  const kept = ['HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ'].flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { PATH: path, ...Object.fromEntries(kept) };
+}

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import type { GateEars, ProcessIdentity, RunExit, RunHandle, RunSpec } from '../supervisor/machine.js';
+import type { Cgroup } from './cgroups.js';
+import type { Isolation } from './launch-line.js';
+import { openForJob } from './output-pipes.js';
+import { childrenOf, statOf } from './proc.js';
+import { ProcessTree } from './process-tree.js';
+import type { RunOutput } from './run-output.js';
+
+export interface ProcessRunParts {
+  readonly spec: RunSpec;
+  readonly line: readonly [string, ...string[]];
+  readonly isolation: Isolation;
+  readonly directory: string;
+  /** Where its pipes are. */
+  readonly filesDir: string;
+  readonly bootId: string;
+  readonly cgroup: Cgroup | undefined;
+  readonly output: RunOutput;
+}
+
+const signalOf = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+/** One run that this process started: its first process, its gate, and how it ends. */
+export class ProcessRun implements RunHandle {
+  readonly #child: ChildProcess;
+  readonly #gate: Duplex;
+  #identity: ProcessIdentity | undefined;
+  #tree: ProcessTree | undefined;
+  #isKilled = false;
+
+  constructor(
+    private readonly parts: ProcessRunParts,
+    private readonly ears: GateEars,
+  ) {
+    const { line, directory, filesDir, spec } = parts;
+    const outputs = (['stdout', 'stderr'] as const).map((name) =>
+      openForJob(join(filesDir, name), spec.user),
+    );
+    const [program, ...words] = line;
+    this.#child = spawn(program, words, {
+      ...{ cwd: directory, detached: true, env: wrapperEnvironment() },
+      stdio: ['ignore', ...outputs, 'pipe'],
+    });
+    for (const descriptor of outputs) closeSync(descriptor);
+    // A parsed boundary: what 'pipe' gives is a socket.
+    this.#gate = this.#child.stdio[3] as Duplex;
+    this.#gate.on('error', () => undefined);
+    this.#gate.once('data', () => this.#gated());
+    this.#child.once('error', (error) => this.#failed(error.message));
+    this.#child.once('exit', (code, signal) => void this.#exited(code, signal));
+  }
+
+  open(): void {
+    this.#gate.end('go\n');
+    this.parts.output.keep();
+  }
+
+  terminate(): boolean {
+    return this.#tree?.terminate() === true;
+  }
+
+  kill(): void {
+    this.#isKilled = true;
+    if (this.#tree !== undefined) this.#tree.kill();
+    // At the gate or before it: what was made so far ends when its words do not come.
+    else this.#gate.destroy();
+  }
+
+  #gated(): void {
+    const { isolation, cgroup, spec, bootId } = this.parts;
+    const { pid: own } = this.#child;
+    const pid = isolation.kind === 'Group' ? own : own === undefined ? undefined : childrenOf(own)[0];
+    const startTicks = pid === undefined ? undefined : statOf(pid)?.startTicks;
+    if (pid === undefined || startTicks === undefined) return;
+    this.#identity = { bootId, pid, startTicks };
+    this.#tree = new ProcessTree(this.#identity, isolation, spec, cgroup);
+    this.ears.onGated(this.#identity);
+  }
+
+  #failed(message: string): void {
+    // Nothing was started: no exit follows.
+    if (this.#child.pid === undefined) void this.#end({ startProblem: message });
+  }
+
+  async #exited(code: number | null, signal: string | null): Promise<void> {
+    const { isolation, output } = this.parts;
+    // Those that left its group would live on.
+    if (isolation.kind === 'Group') this.#tree?.kill();
+    if (this.#identity === undefined) {
+      const words = output.lastWords();
+      const startProblem = words === '' ? `its first process ended with ${code ?? signal}` : words;
+      return this.#end({ startProblem });
+    }
+    // `unshare` does not pass this signal on.
+    if (this.#isKilled) return this.#end({ exitCode: 137, signal: 'SIGKILL' });
+    // The shell that waits for a job says how a signal ended it as shells do.
+    const name = signal ?? (code !== null && code > 128 ? signalOf.get(code - 128) : undefined);
+    const number = signal === null ? undefined : constants.signals[signal as NodeJS.Signals];
+    const exitCode = code ?? (number === undefined ? undefined : 128 + number);
+    await this.#end({
+      ...(exitCode !== undefined && { exitCode }),
+      ...(name !== undefined && { signal: name }),
+    });
+  }
+
+  async #end(exit: RunExit): Promise<void> {
+    const { cgroup, output } = this.parts;
+    const oomKills = cgroup?.oomKills() ?? 0;
+    await output.close();
+    cgroup?.remove();
+    this.#gate.destroy();
+    this.ears.onExit({ ...exit, ...(oomKills > 0 && { oomKills }) });
+  }
+}
+
+/** For what stands around the job; nothing of the job's own environment is in it. */
+const wrapperEnvironment = (): Record<string, string> => ({
+  PATH: process.env['PATH'] ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+});

@@ -1,0 +1,53 @@
+import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunFacts, RunSpec } from '../supervisor/machine.js';
+import { environmentText } from './launch-line.js';
+
+/** Where the files of runs are, below an agent's directory. */
+export class RunFiles {
+  constructor(readonly dir: string) {}
+
+  /** Of one execution: its pipes and its environment. */
+  execution({ uid, execution }: Pick<RunFacts, 'uid' | 'execution'>): string {
+    return join(this.dir, 'runs', uid, String(execution));
+  }
+
+  environment(run: Pick<RunFacts, 'uid' | 'execution'>): string {
+    return join(this.execution(run), 'environment');
+  }
+
+  /** Of a replica, from its first execution to its last. */
+  scratch(uid: string): string {
+    return join(this.dir, 'scratch', uid);
+  }
+
+  get pipes(): string {
+    return join(this.dir, 'pipes');
+  }
+
+  /** Makes them. What only the job may read belongs to its user. */
+  make(spec: RunSpec, env: Readonly<Record<string, string>>): void {
+    const { uid, user } = spec;
+    mkdirSync(this.execution(spec), { recursive: true });
+    mkdirSync(this.scratch(uid), { recursive: true, mode: 0o700 });
+    const file = this.environment(spec);
+    writeFileSync(file, environmentText(env), { mode: 0o600 });
+    if (user === undefined) return;
+    chownSync(file, user.uid, user.gid);
+    chownSync(this.scratch(uid), user.uid, user.gid);
+  }
+
+  /** Executions before this one leave nothing but their logs. */
+  removeBefore({ uid, execution }: RunFacts): void {
+    if (execution > 1) this.#remove(join(this.dir, 'runs', uid, String(execution - 1)));
+  }
+
+  remove(uid: string): void {
+    this.#remove(join(this.dir, 'runs', uid));
+    this.#remove(this.scratch(uid));
+  }
+
+  #remove(path: string): void {
+    rmSync(path, { recursive: true, force: true });
+  }
+}

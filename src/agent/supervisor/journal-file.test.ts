@@ -1,0 +1,62 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scratchDirectory } from '../../../testing/scratch.js';
+import { JournalFile } from './journal-file.js';
+import type { JournalEntry } from './machine.js';
+
+const opened = (uid: string, execution = 1): JournalEntry => ({
+  kind: 'opened',
+  facts: {
+    ...{ uid, execution, isFenced: false },
+    labels: { tenant: 't', workload: 'w', replica: uid, uid, slot: '0', execution, node: 'n' },
+  },
+  identity: { bootId: 'boot', pid: 7, startTicks: 8 },
+});
+
+let scratch: ReturnType<typeof scratchDirectory>;
+let path: string;
+beforeEach(() => {
+  scratch = scratchDirectory('journal');
+  path = join(scratch.path, 'journal');
+});
+afterEach(() => scratch.remove());
+
+const written = (journal: JournalFile, entry: JournalEntry): Promise<string | undefined> =>
+  new Promise((resolve) => journal.append(entry, resolve));
+
+describe('the journal of a supervisor', () => {
+  it('says the last of each replica when it is opened again, without what was forgotten', async () => {
+    const { journal } = JournalFile.open(path);
+    await written(journal, opened('a'));
+    await written(journal, opened('b'));
+    await written(journal, opened('a', 2));
+    await written(journal, { kind: 'forgotten', uid: 'b' });
+    journal.close();
+    expect(JournalFile.open(path).entries).toEqual([opened('a', 2)]);
+  });
+
+  it('leaves out a line that was being written when the machine stopped', async () => {
+    const { journal } = JournalFile.open(path);
+    await written(journal, opened('a'));
+    journal.close();
+    appendFileSync(path, '{"kind":"opened","facts":{"uid":"b"');
+    const again = JournalFile.open(path);
+    expect(again.entries).toEqual([opened('a')]);
+    await written(again.journal, opened('c'));
+    again.journal.close();
+    expect(JournalFile.open(path).entries).toEqual([opened('a'), opened('c')]);
+  });
+
+  it('stays as small as what it says', async () => {
+    const { journal } = JournalFile.open(path);
+    await written(journal, opened('stays'));
+    for (let round = 1; round <= 2_500; round++) {
+      journal.append(opened('a', round));
+      if (round % 500 === 0) await written(journal, opened('b', round));
+    }
+    expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(2_500);
+    journal.close();
+    expect(JournalFile.open(path).entries).toEqual([opened('stays'), opened('a', 2_500), opened('b', 2_500)]);
+  });
+});

@@ -1,0 +1,63 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Cgroups } from '../agent/process/cgroups.js';
+import { isolationHere } from '../agent/process/isolation.js';
+import { groupOf, ProcessMachine } from '../agent/process/process-machine.js';
+import { cgroupName } from '../agent/process/cgroup-name.js';
+import { logBounds, LogWriter } from '../agent/logs/log-writer.js';
+import { JournalFile } from '../agent/supervisor/journal-file.js';
+import { pastRuns } from '../agent/supervisor/past-runs.js';
+import { Supervisor } from '../agent/supervisor/supervisor.js';
+import { SupervisorServer } from '../agent/supervisor/supervisor-server.js';
+import { realEnv } from '../env/real.js';
+import { BerthError } from '../model/errors.js';
+import { lockDirectory } from '../store/directory-lock.js';
+
+/**
+ * The supervisor of one machine: `supervisor-process.js DIR`. Started by an agent, outlives it, and is found again through
+ * a socket in DIR. The lock of DIR/supervisor, which the kernel holds, makes it the only one.
+ */
+async function main(dir: string): Promise<void> {
+  const env = realEnv();
+  const own = join(dir, 'supervisor');
+  mkdirSync(own, { recursive: true, mode: 0o700 });
+  lockDirectory(own);
+  const cgroups = Cgroups.open(cgroupName(dir));
+  const isolation = isolationHere();
+  const logs = join(dir, 'logs');
+  const machine = new ProcessMachine({
+    ...{ dir, isolation, cgroups, env },
+    openLog: (labels) => LogWriter.open({ dir: logs, labels, ...logBounds, env }),
+  });
+  const { journal, entries } = JournalFile.open(join(own, 'journal'));
+  const server = new SupervisorServer({
+    ...{ dir, env },
+    facts: {
+      ...{ pid: process.pid, canFence: machine.canFence, unenforced: cgroups.unenforced },
+      isolation:
+        isolation.kind === 'Namespace' && isolation.needsUserNamespace ? 'UserNamespace' : isolation.kind,
+    },
+    onOver: () => process.exit(0),
+  });
+  const supervisor = new Supervisor(
+    { machine, journal, env, onEvent: (event) => server.tell(event) },
+    pastRuns(entries).values(),
+  );
+  const live = new Set(supervisor.list().flatMap((run) => (run.state.at === 'Ended' ? [] : [groupOf(run)])));
+  cgroups.sweep((run) => live.has(run));
+  await server.listen(supervisor);
+  // Asked to end by whoever is above it: a clean stop, jobs first.
+  const graceSeconds = 8;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => void supervisor.endAll(graceSeconds).then(() => process.exit(0)));
+}
+
+const dir = process.argv[2];
+if (dir === undefined) throw new BerthError('BadRequest', 'usage: supervisor-process DIR');
+try {
+  await main(dir);
+} catch (error) {
+  // Another one is there: that is as good.
+  if (error instanceof BerthError && error.code === 'StoreLocked') process.exit(0);
+  throw error;
+}
