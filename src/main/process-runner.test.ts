@@ -169,7 +169,7 @@ describe('beside a process', () => {
           onExit: resolve,
         },
       );
-      session.write(Buffer.from('typed\n'));
+      session.write(Buffer.from('typed\n'), () => undefined);
       session.end();
     });
     expect(code).toBe(4);

@@ -205,6 +205,8 @@ const deadSession: ExecSession = {
   write: () => undefined,
   end: () => undefined,
   resize: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
   kill: () => undefined,
 };
 

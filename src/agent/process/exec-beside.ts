@@ -27,10 +27,21 @@ export function execBeside(
     else over(code ?? undefined);
   });
   return {
-    write: (bytes) => void child.stdin.write(bytes),
+    write: (bytes, onTaken) => {
+      // What is not taken any more is as good as taken: its end is told by itself.
+      child.stdin.write(bytes, () => onTaken());
+    },
     end: () => void child.stdin.end(),
     resize: (columns, rows) => {
       if (tty !== undefined && child.pid !== undefined) resizeTerminal(child.pid, columns, rows);
+    },
+    pause: () => {
+      child.stdout.pause();
+      child.stderr.pause();
+    },
+    resume: () => {
+      child.stdout.resume();
+      child.stderr.resume();
     },
     // Its whole group: nsenter waits for the command it has put into the namespace.
     kill: () => {
