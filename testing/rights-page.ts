@@ -11,7 +11,7 @@ import {
   type Verb,
   verbs,
 } from '../src/serve/identity/authorize.js';
-import { nodeStreamPath } from '../src/model/node-wire.js';
+import { authorityPath, joinPath, nodeStreamPath, renewPath } from '../src/model/node-wire.js';
 import { formatIdentity, type Identity, parseIdentity } from '../src/serve/identity/identity.js';
 
 const identities: readonly Identity[] = [
@@ -22,6 +22,7 @@ const identities: readonly Identity[] = [
   'tenant:mine:owner',
   'node:mine',
   'hollow:mi',
+  'join:00000000000000aa',
   'controller:workload-controller',
   'controller:scheduler',
   'controller:endpoints-controller',
@@ -97,6 +98,9 @@ const paths = [
   '/apis/authority.berth.dev/v1/audit',
   '/apis/authority.berth.dev/v1/operations/bind',
   nodeStreamPath,
+  joinPath,
+  renewPath,
+  authorityPath,
   '/anything/else',
 ];
 

@@ -11,12 +11,25 @@ import { formatTable } from './print-table.js';
 import { type ClientOptions, inSession } from './session.js';
 import { print, say } from './terminal.js';
 
-interface Token extends BerthObject {
-  readonly spec: { readonly identity: string; readonly description?: string };
-  readonly status: { readonly expiresAt: string; readonly createdBy: string; readonly token?: string };
+interface Grant {
+  readonly node?: string;
+  readonly prefix?: string;
+  readonly region?: string;
+  readonly zone?: string;
 }
 
-interface CreateFlags extends ClientOptions {
+interface Token extends BerthObject {
+  readonly spec: { readonly identity: string; readonly description?: string; readonly join?: Grant };
+  readonly status: {
+    readonly expiresAt: string;
+    readonly createdBy: string;
+    readonly token?: string;
+    readonly usedBy?: string;
+  };
+}
+
+interface CreateFlags extends ClientOptions, Grant {
+  readonly join?: true;
   readonly tenant?: string;
   readonly role?: string;
   readonly identity?: string;
@@ -47,30 +60,57 @@ const createCommand = (): Command =>
       '--identity <identity>',
       'another identity: admin, viewer, node:NAME, hollow:PREFIX, controller:NAME',
     )
-    .option('--ttl <duration>', 'how long it lives (24h)', durationOf)
+    .option('--join', 'a token by which one machine becomes a node, once: see berth agent')
+    .option('--node <name>', 'with --join: the node it becomes, also one that was there before')
+    .option('--prefix <prefix>', 'with --join: how the name of the node begins')
+    .option('--region <region>', 'with --join: where the node is (local)')
+    .option('--zone <zone>', 'with --join: where in the region it is (local)')
+    .option('--ttl <duration>', 'how long it lives (24h; 1h with --join)', durationOf)
     .option('--description <text>', 'what it is for')
     .addOption(outputOption(['json', 'yaml']))
     .action((flags: CreateFlags) =>
       inSession(flags, async ({ client }) => {
         const { description, ttl } = flags;
         const spec = {
-          identity: identityOf(flags),
+          ...opensOf(flags),
           ...(ttl === undefined ? {} : { ttl: formatDuration(ttl) }),
           ...(description === undefined ? {} : { description }),
         };
         const token = await client.create<Token>(tokens, { spec });
         if (flags.output !== undefined) return print(await formatValue(token, flags.output));
         const { metadata, spec: made, status } = token;
-        say(`token ${metadata.name} for ${made.identity}, until ${status.expiresAt}`);
+        const whom = made.join === undefined ? made.identity : grantText(made.join);
+        say(`token ${metadata.name} for ${whom}, until ${status.expiresAt}`);
         return print(status.token ?? '');
       }),
     );
+
+function opensOf(flags: CreateFlags): object {
+  const { join, node, prefix, region, zone } = flags;
+  const grant = Object.fromEntries(
+    Object.entries({ node, prefix, region, zone }).filter(([, value]) => value !== undefined),
+  );
+  if (join === undefined) {
+    const [unfit] = Object.keys(grant);
+    if (unfit !== undefined) throw usageFailure(`--${unfit} is for --join`);
+    return { identity: identityOf(flags) };
+  }
+  if (flags.tenant !== undefined || flags.role !== undefined || flags.identity !== undefined)
+    throw usageFailure('a join token is for a machine: give --join without --tenant, --role and --identity');
+  return { join: grant, ttl: '1h' };
+}
+
+const grantText = ({ node, prefix, region = '', zone = '' }: Grant): string =>
+  `one node ${node ?? (prefix === undefined ? 'of any name' : `${prefix}…`)} in ${region}/${zone}`;
+
+const holderText = ({ identity, join }: Token['spec'], { usedBy }: Token['status']): string =>
+  usedBy !== undefined ? `used by node ${usedBy}` : join === undefined ? identity : grantText(join);
 
 function identityOf({ tenant, role, identity }: CreateFlags): string {
   if (tenant !== undefined && identity === undefined) return `tenant:${tenant}:${role ?? 'viewer'}`;
   if (identity !== undefined && tenant === undefined && role === undefined) return identity;
   throw usageFailure(
-    'say for whom the token is: --tenant NAME [--role viewer|editor|owner], or --identity admin|viewer|node:NAME|hollow:PREFIX|controller:NAME',
+    'say for whom the token is: --tenant NAME [--role viewer|editor|owner], --join, or --identity admin|viewer|node:NAME|hollow:PREFIX|controller:NAME',
   );
 }
 
@@ -91,7 +131,7 @@ const listCommand = (): Command =>
           return print(items.map(({ metadata }) => `token/${metadata.name}`).join('\n'));
         const rows = items.map(({ metadata, spec, status }) => [
           metadata.name,
-          spec.identity,
+          holderText(spec, status),
           status.expiresAt,
           status.createdBy,
           spec.description ?? '',

@@ -15,7 +15,8 @@ import { errorOfAnswer } from './status-error.js';
 import { readAnswer } from './transport.js';
 
 export interface NodeConnectionParts {
-  readonly access: ServerAccess;
+  /** Where to connect to and as whom; asked anew for every attempt, so that the next server is tried. */
+  readonly access: () => ServerAccess;
   readonly env: Env;
   /** Told why there is no connection, or why a node was refused. */
   readonly onProblem: (message: string) => void;
@@ -50,7 +51,14 @@ export class NodeConnection implements NodeStreams {
   static async open(parts: NodeConnectionParts): Promise<NodeConnection> {
     const connection = new NodeConnection(parts);
     const socket = await connection.#connect();
-    connection.#running = connection.#run(socket);
+    connection.#running = connection.#run(Promise.resolve(socket));
+    return connection;
+  }
+
+  /** The same for one that has been let in before: it is tried from the first for as long as it takes. */
+  static start(parts: NodeConnectionParts): NodeConnection {
+    const connection = new NodeConnection(parts);
+    connection.#running = connection.#run(connection.#connect());
     return connection;
   }
 
@@ -97,10 +105,10 @@ export class NodeConnection implements NodeStreams {
     return !socket.destroyed;
   }
 
-  async #run(first: Duplex): Promise<void> {
+  async #run(first: Promise<Duplex>): Promise<void> {
     const { env, onProblem } = this.parts;
     const { signal } = this.#stop;
-    let connecting = Promise.resolve(first);
+    let connecting = first;
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         const socket = await connecting;
@@ -149,8 +157,8 @@ export class NodeConnection implements NodeStreams {
   }
 
   #connect(): Promise<Duplex> {
-    const { access, env } = this.parts;
-    const { url, ca, cert, key, token } = access;
+    const { env } = this.parts;
+    const { url, ca, cert, key, token } = this.parts.access();
     const prefix = new URL(url).pathname.replace(/\/$/, '');
     return new Promise((resolve, reject) => {
       const request = httpsRequest(url, {

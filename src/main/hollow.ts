@@ -45,7 +45,7 @@ export async function hollow(
   } finally {
     client.close();
   }
-  const connection = await NodeConnection.open({ access, env, onProblem });
+  const connection = await NodeConnection.open({ access: () => access, env, onProblem });
   const playing = runFleet({ ...options, streams: connection, fleet });
   return {
     nodes: fleet.nodes.length,

@@ -38,6 +38,7 @@ async function openCell() {
   const wire = new NodeWire({
     streams: hub,
     validator: new Validator(),
+    placeOf: () => Promise.resolve(undefined),
     env,
     onDefect: (error) => defects.push(error),
   });
@@ -70,7 +71,11 @@ async function openCell() {
       token: undefined,
       namespace: '',
     };
-    const connection = await NodeConnection.open({ access, env, onProblem: (text) => problems.push(text) });
+    const connection = await NodeConnection.open({
+      access: () => access,
+      env,
+      onProblem: (text) => problems.push(text),
+    });
     closing.push(() => connection.close());
     return connection;
   };

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { authorityLease, ForwardingAuthority } from '../commit/forwarding-authority.js';
 import { NodeHub } from '../commit/nodes/node-hub.js';
 import type { Env } from '../env/env.js';
+import { pinOf } from '../model/authority-pin.js';
 import { type DecisionLimits, decisionLimitsDefault, type Decisions } from '../model/decisions.js';
 import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
@@ -11,7 +12,7 @@ import type { NodeStreams } from '../model/node-stream.js';
 import type { Objects } from '../model/ports.js';
 import { CachedObjects } from '../objects/cached-objects.js';
 import { CachedRecords } from '../objects/cached-records.js';
-import { CellRecords } from '../objects/cell-records.js';
+import { applyChanges, CellRecords } from '../objects/cell-records.js';
 import type { ObjectCache } from '../objects/object-cache.js';
 import type { NodeAgeMs } from '../propose/contract.js';
 import { Explainer } from '../propose/explain/explainer.js';
@@ -20,7 +21,9 @@ import { Api } from '../serve/api.js';
 import { HttpServer } from '../serve/http-server.js';
 import { AuditLog } from '../serve/identity/audit-log.js';
 import { CertificateStore } from '../serve/identity/certificate-store.js';
+import { type JoinedNode, Joins } from '../serve/identity/joins.js';
 import { type TokenRecord, Tokens } from '../serve/identity/tokens.js';
+import { JoinResource } from '../serve/join-resource.js';
 import { Metrics } from '../serve/metrics.js';
 import { NodeWire } from '../serve/node-wire.js';
 import { openApiDocuments } from '../serve/openapi-documents.js';
@@ -119,9 +122,20 @@ async function open(
     ...(authority === undefined ? {} : { authority }),
   });
   const { cache, tenantKind, freshness } = controlPlane;
+  const tokenRecords = new CellRecords<TokenRecord>(store, 'tokens');
+  const joins = new Joins({
+    tokens: tokenRecords,
+    joined: new CellRecords<JoinedNode>(store, 'joined'),
+    apply: (changes) => applyChanges(store, changes),
+    hasNode: async (name) => {
+      await freshness.catchUp();
+      return cache.get({ kind: 'Node', namespace: undefined, name }) !== undefined;
+    },
+    ...{ authority: certificates.authority, env },
+  });
   const tokens = new Tokens({
     env,
-    records: new CellRecords<TokenRecord>(store, 'tokens'),
+    records: tokenRecords,
     tenantUid: async (name) => {
       await freshness.catchUp();
       return cache.get({ kind: tenantKind.kind, namespace: undefined, name })?.object.metadata.uid;
@@ -150,6 +164,8 @@ async function open(
   const api = new Api({
     ...controlPlane,
     ...{ env, kinds, version, openapi, tokens, metrics },
+    authorityPin: pinOf(certificates.authority.certificatePem),
+    joining: new JoinResource({ joins, authority: certificates.authority.certificatePem }),
     authority: {
       authority: controlPlane.authority,
       audit: controlPlane.audit,
@@ -182,7 +198,10 @@ async function open(
   const nodeStop = new AbortController();
   hub.start(nodeStop.signal);
   opened.push(() => Promise.resolve(nodeStop.abort()));
-  const nodes = new NodeWire({ streams: hub, validator: controlPlane.validator, env, onDefect });
+  const nodes = new NodeWire({
+    ...{ streams: hub, validator: controlPlane.validator, env, onDefect },
+    placeOf: (node) => joins.placeOf(node),
+  });
   metrics.watchNodes(() => ({ ...hub.counters, connections: nodes.connections }));
   const parts = { api, env, certificates, tokens, audit, metrics, nodes, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);

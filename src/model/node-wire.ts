@@ -11,6 +11,30 @@ import type { Epoch } from './records.js';
 export const nodeProtocol = 'berth-nodes/1';
 export const nodeStreamPath = '/apis/nodes.berth.dev/v1/stream';
 
+/** How a machine becomes a node, and gets another certificate; and the CA, which anybody may read and nobody need trust. */
+export const nodesGroup = 'nodes.berth.dev';
+export const joinPath = `/apis/${nodesGroup}/v1/join`;
+export const renewPath = `/apis/${nodesGroup}/v1/renew`;
+export const authorityPath = `/apis/${nodesGroup}/v1/authority`;
+
+/** What a machine asks for. */
+export interface JoinRequest {
+  readonly node: string;
+  /** PKCS#10, PEM: its public key, and the proof that it has the other half. */
+  readonly request: string;
+}
+
+/** What it gets. */
+export interface NodeCredentials {
+  readonly node: string;
+  readonly region: string;
+  readonly zone: string;
+  /** For `node:NAME`, PEM. */
+  readonly certificate: string;
+  /** The CA of the cell, PEM. */
+  readonly authority: string;
+}
+
 export type UpLine =
   | { readonly node: string; readonly kind: 'register'; readonly id: number; readonly register: Register }
   | (NodeHello & { readonly kind: 'open' })

@@ -2,6 +2,7 @@ import { BerthError } from '../model/errors.js';
 import type { Explain } from '../model/explanation.js';
 import type { KindDefinition } from '../model/kind.js';
 import { nearest } from '../model/nearest.js';
+import { nodesGroup } from '../model/node-wire.js';
 import { isRecordView } from '../model/record-views.js';
 import type { Freshness } from '../objects/freshness.js';
 import { reviewAccess, reviewSelf } from './access-review.js';
@@ -20,6 +21,7 @@ import { explainOver, isExplained, whySubresource } from './explain-resource.js'
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
+import { JoinResource } from './join-resource.js';
 import type { Metrics } from './metrics.js';
 import { wantsAggregatedDiscovery } from './negotiate.js';
 import { openApiProtobuf, openApiProtobufType } from './openapi-protobuf.js';
@@ -35,7 +37,7 @@ export interface Routed {
   readonly verb: Verb;
   readonly path: ResourcePath;
   readonly kindName: string;
-  readonly target: KindDefinition | 'tokens' | 'authority';
+  readonly target: KindDefinition | 'tokens' | 'authority' | 'joining';
 }
 
 const group = 'berth.dev';
@@ -58,6 +60,9 @@ export class Api {
       /** The OpenAPI documents, by path. */
       readonly openapi: ReadonlyMap<string, unknown>;
       readonly tokens: Tokens;
+      /** The pin of the cell's CA. */
+      readonly authorityPin: string;
+      readonly joining: JoinResource;
       readonly authority: AuthorityParts;
       readonly decisions: DecisionParts;
       readonly explain: Explain;
@@ -66,7 +71,7 @@ export class Api {
     },
   ) {
     this.#resources = new Map(parts.kinds.map((kind) => [kind, new Resources(parts, kind)]));
-    this.#tokens = new TokenResource(parts.tokens);
+    this.#tokens = new TokenResource(parts);
     this.#authority = new AuthorityResource(parts.authority);
     this.#decisions = new DecisionResource(parts.decisions, parts);
   }
@@ -79,6 +84,7 @@ export class Api {
       return { verb: verbOfTokens(request, path), kindName: 'Token', target: 'tokens', path };
     if (path.group === authorityGroup)
       return { ...AuthorityResource.route(request, path), target: 'authority', path };
+    if (path.group === nodesGroup) return { ...JoinResource.route(request, path), target: 'joining', path };
     const kind = this.#kindAt(path);
     return { verb: verbOf(request, path, kind), kindName: kind.kind, target: kind, path };
   }
@@ -89,6 +95,7 @@ export class Api {
     const { verb, target: kind, path } = routed;
     if (kind === 'tokens') return this.#tokens.handle(request, verb, path.name);
     if (kind === 'authority') return this.#authority.handle(request, verb, path);
+    if (kind === 'joining') return this.parts.joining.handle(request, verb);
     const access = authorize(request.identity, {
       verb,
       kind,

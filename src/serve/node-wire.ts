@@ -4,6 +4,7 @@ import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import { isBerthError } from '../model/errors.js';
 import type { NodeLine, NodeStreams } from '../model/node-stream.js';
 import type { DownLine, UpLine } from '../model/node-wire.js';
+import type { Register } from '../model/ports.js';
 import { readLines } from '../model/read-lines.js';
 import type { Validator } from '../model/validate.js';
 import { authorize } from './identity/authorize.js';
@@ -12,6 +13,8 @@ import { checkUpLine } from './node-wire-lines.js';
 
 export interface NodeWireParts {
   readonly streams: NodeStreams;
+  /** Where a node that has joined by a token may be; undefined of one that was set up otherwise. */
+  readonly placeOf: (node: string) => Promise<{ readonly region: string; readonly zone: string } | undefined>;
   readonly validator: Validator;
   readonly env: Env;
   readonly onDefect: (error: unknown) => void;
@@ -116,15 +119,31 @@ class Connection {
     { node, id, register }: UpLine & { readonly kind: 'register' },
     refusal: string | undefined,
   ): Promise<void> {
-    if (refusal !== undefined) {
-      const outcome = { kind: 'Rejected', reason: 'NotOwner', message: refusal, revision: '0' } as const;
-      return this.#write({ node, kind: 'registered', id, outcome });
-    }
     this.#registering += 1;
-    const outcome = await this.parts.streams.register({ ...register, node });
+    const why = refusal ?? (await this.#whyNotThere(node, register));
+    const outcome =
+      why === undefined
+        ? await this.parts.streams.register({ ...register, node })
+        : ({ kind: 'Rejected', reason: 'NotOwner', message: why, revision: '0' } as const);
     this.#registering -= 1;
     this.#roomFor?.();
     this.#write({ node, kind: 'registered', id, outcome });
+  }
+
+  /** A machine that joined is where its token said, and has no labels that are for operators alone. */
+  async #whyNotThere(node: string, { region = 'local', zone = 'local', labels = {} }: Register) {
+    if (this.identity.kind !== 'node') return undefined;
+    let place: Awaited<ReturnType<NodeWireParts['placeOf']>>;
+    try {
+      place = await this.parts.placeOf(node);
+    } catch (error) {
+      return `its place cannot be looked up: ${error instanceof Error ? error.message : String(error)}`;
+    }
+    if (place === undefined) return undefined;
+    if (place.region !== region || place.zone !== zone)
+      return `node ${node} has joined in ${place.region}/${place.zone}, not in ${region}/${zone}`;
+    const reserved = Object.keys(labels).find((label) => /^([^/]*\.)?berth\.dev\//.test(label));
+    return reserved === undefined ? undefined : `the label ${reserved} is the operator's to give`;
   }
 
   #close(node: string): void {

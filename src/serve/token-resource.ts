@@ -4,6 +4,7 @@ import type { FieldError } from '../model/object.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity, type Identity, parseIdentity } from './identity/identity.js';
+import type { JoinGrant } from './identity/join-grant.js';
 import type { TokenInfo, Tokens } from './identity/tokens.js';
 import { bodyTypeOf, readBody } from './read-body.js';
 import { successStatus } from './status.js';
@@ -13,11 +14,18 @@ export const tokensPlural = 'tokens';
 
 const apiVersion = `${tokensGroup}/v1`;
 const ttlDefault = '24h';
-const specFields = ['identity', 'ttl', 'description'];
+const specFields = ['identity', 'join', 'ttl', 'description'];
+const joinFields = ['node', 'prefix', 'region', 'zone'];
 
 /** Bearer tokens over the API: create tells the secret once; list and get never do; delete revokes. */
 export class TokenResource {
-  constructor(private readonly tokens: Tokens) {}
+  constructor(
+    private readonly parts: {
+      readonly tokens: Tokens;
+      /** What a join token is followed by, so that the machine knows the CA when it sees it. */
+      readonly authorityPin: string;
+    },
+  ) {}
 
   async handle(request: ApiRequest, verb: Verb, id: string | undefined): Promise<ApiResponse> {
     switch (verb) {
@@ -29,7 +37,7 @@ export class TokenResource {
         return valueResponse(200, shown(await this.#find(request, verb, id ?? '')));
       case 'delete': {
         const { id: name } = await this.#find(request, verb, id ?? '');
-        if (!(await this.tokens.revoke(name))) throw notFound(name);
+        if (!(await this.parts.tokens.revoke(name))) throw notFound(name);
         return valueResponse(200, successStatus({ name, group: tokensGroup, kind: tokensPlural }));
       }
       default:
@@ -39,23 +47,24 @@ export class TokenResource {
 
   async #create(request: ApiRequest): Promise<ApiResponse> {
     const body = readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
-    const { identity, ttlMs, description } = readSpec(body);
-    refuseUnlessAllowed(request.identity, 'create', identity);
-    const { token, info } = await this.tokens.create({
-      identity,
-      ttlMs,
-      description,
+    const { opens, ttlMs, description } = readSpec(body);
+    refuseUnlessAllowed(request.identity, 'create', 'kind' in opens ? opens : someJoin);
+    const { token, info } = await this.parts.tokens.create({
+      ...{ opens, ttlMs, description },
       createdBy: request.identity,
     });
     const { status, ...rest } = shown(info);
-    return valueResponse(201, { ...rest, status: { ...status, token } });
+    const said = info.join === undefined ? token : `${token}.${this.parts.authorityPin}`;
+    return valueResponse(201, { ...rest, status: { ...status, token: said } });
   }
 
   async #list({ identity }: ApiRequest): Promise<ApiResponse> {
     // Who may not see all sees those of its own tenant, if it manages any.
     const isAll = authorize(identity, { verb: 'list', tokensOf: 'everyone' }).allowed;
     if (!isAll) refuseUnlessAllowed(identity, 'list', identity);
-    const items = (await this.tokens.list()).filter((info) => isAll || mayTouch(identity, 'list', info));
+    const items = (await this.parts.tokens.list()).filter(
+      (info) => isAll || mayTouch(identity, 'list', info),
+    );
     return valueResponse(200, { kind: 'TokenList', apiVersion, metadata: {}, items: items.map(shown) });
   }
 
@@ -63,7 +72,7 @@ export class TokenResource {
   async #find({ identity }: ApiRequest, verb: Verb, id: string): Promise<TokenInfo> {
     const isAll = authorize(identity, { verb, tokensOf: 'everyone' }).allowed;
     if (!isAll) refuseUnlessAllowed(identity, verb, identity);
-    const info = await this.tokens.find(id);
+    const info = await this.parts.tokens.find(id);
     if (info === undefined || !(isAll || mayTouch(identity, verb, info))) throw notFound(id);
     return info;
   }
@@ -91,15 +100,22 @@ function mayTouch(identity: Identity, verb: Verb, info: TokenInfo): boolean {
   }
 }
 
-const shown = ({ id, identity, createdAt, expiresAt, description, createdBy }: TokenInfo) => ({
+// Who may make one may make any.
+const someJoin: Identity = { kind: 'join', token: '0'.repeat(16) };
+
+const shown = ({ id, identity, createdAt, expiresAt, description, createdBy, join, usedBy }: TokenInfo) => ({
   kind: 'Token',
   apiVersion,
   metadata: { name: id, creationTimestamp: createdAt },
-  spec: { identity, ...(description === '' ? {} : { description }) },
-  status: { expiresAt, createdBy },
+  spec: {
+    identity,
+    ...(description === '' ? {} : { description }),
+    ...(join === undefined ? {} : { join }),
+  },
+  status: { expiresAt, createdBy, ...(usedBy === undefined ? {} : { usedBy: usedBy.node }) },
 });
 
-function readSpec(body: unknown): { identity: Identity; ttlMs: number; description: string } {
+function readSpec(body: unknown): { opens: Identity | JoinGrant; ttlMs: number; description: string } {
   const { spec } = (body ?? {}) as { spec?: unknown };
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec))
     throw invalid({ path: 'spec', reason: 'Required', message: 'required: what the token is to be' });
@@ -119,11 +135,32 @@ function readSpec(body: unknown): { identity: Identity; ttlMs: number; descripti
       message: reason === 'Required' ? 'required' : 'must be a text',
     });
   };
+  const { join } = fields;
+  if (join !== undefined && fields['identity'] !== undefined)
+    throw invalid({ path: 'spec.join', reason: 'Forbidden', message: 'give identity or join, not both' });
   return {
-    identity: parsed('spec.identity', () => parseIdentity(textOf('identity'))),
+    opens:
+      join === undefined ? parsed('spec.identity', () => parseIdentity(textOf('identity'))) : readGrant(join),
     ttlMs: parsed('spec.ttl', () => parseDurationMs(textOf('ttl', ttlDefault))),
     description: textOf('description', ''),
   };
+}
+
+function readGrant(join: unknown): JoinGrant {
+  if (typeof join !== 'object' || join === null || Array.isArray(join))
+    throw invalid({ path: 'spec.join', reason: 'Invalid', message: 'must be an object' });
+  for (const [name, value] of Object.entries(join)) {
+    const path = `spec.join.${name.slice(0, 100)}`;
+    if (!joinFields.includes(name))
+      throw invalid({
+        path,
+        reason: 'Unknown',
+        message: `unknown field; allowed are ${joinFields.join(', ')}`,
+      });
+    if (typeof value !== 'string') throw invalid({ path, reason: 'Invalid', message: 'must be a text' });
+  }
+  // A parsed boundary: every field is a text that is known.
+  return { region: 'local', zone: 'local', ...(join as Partial<JoinGrant>) };
 }
 
 function parsed<T>(path: string, parse: () => T): T {

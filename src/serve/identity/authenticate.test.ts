@@ -30,7 +30,7 @@ const refused = (reason: string, httpStatus = 401) => ({
 
 let token: string;
 beforeAll(async () => {
-  ({ token } = await tokens.create({ identity: editor, ttlMs: hourMs, description: '', createdBy: editor }));
+  ({ token } = await tokens.create({ opens: editor, ttlMs: hourMs, description: '', createdBy: editor }));
 });
 
 describe('a request', () => {

@@ -55,8 +55,8 @@ const { subtle } = webcrypto;
 export async function createAuthority(env: Env): Promise<CertificatePair> {
   const keys = await newKeys();
   const name: JsonName = [{ CN: [`berth-ca-${env.secret(4).toString('hex')}`] }];
-  return sign(env, {
-    keys,
+  const certificatePem = await sign(env, {
+    key: keys.publicKey,
     subject: name,
     issuer: name,
     signingKey: keys.privateKey,
@@ -67,6 +67,7 @@ export async function createAuthority(env: Env): Promise<CertificatePair> {
       await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
     ],
   });
+  return { certificatePem, privateKeyPem: await privateKeyPemOf(keys) };
 }
 
 /** Issues certificates with a CA's key. */
@@ -102,19 +103,32 @@ export class CertificateAuthority {
 
   /** A certificate for a server on this machine, reachable under its loopback names and the given hosts. */
   async issueServer(hosts: readonly string[]): Promise<CertificatePair> {
-    return this.#issue([{ CN: ['berth-server'] }], serverLifetimeMs, ExtendedKeyUsage.serverAuth, [
-      new SubjectAlternativeNameExtension(
-        serverHosts(hosts).map((host): JsonGeneralName => ({ type: isIP(host) ? 'ip' : 'dns', value: host })),
-      ),
-    ]);
+    const keys = await newKeys();
+    const subject = [{ CN: ['berth-server'] }];
+    const names = new SubjectAlternativeNameExtension(
+      serverHosts(hosts).map((host): JsonGeneralName => ({ type: isIP(host) ? 'ip' : 'dns', value: host })),
+    );
+    const usage = ExtendedKeyUsage.serverAuth;
+    const certificatePem = await this.#certify(keys.publicKey, subject, serverLifetimeMs, usage, [names]);
+    return { certificatePem, privateKeyPem: await privateKeyPemOf(keys) };
   }
 
   /** A certificate that says who a client is. It cannot be revoked: `ttlMs` is what bounds it. */
   async issueClient(identity: Identity, ttlMs: number): Promise<CertificatePair> {
+    const keys = await newKeys();
+    const certificatePem = await this.certifyClient(identity, keys.publicKey, ttlMs);
+    return { certificatePem, privateKeyPem: await privateKeyPemOf(keys) };
+  }
+
+  /** The same for one who has made the key: only its public half has come here. */
+  async certifyClient(
+    identity: Identity,
+    key: webcrypto.CryptoKey | PublicKey,
+    ttlMs: number,
+  ): Promise<string> {
+    if (identity.kind === 'anonymous' || identity.kind === 'join')
+      throw new BerthError('InvalidIdentity', `a certificate cannot stand for ${formatIdentity(identity)}`);
     const { commonName, groups } = subjectOf(identity);
-    if (identity.kind === 'anonymous') {
-      throw new BerthError('InvalidIdentity', 'a certificate cannot stand for anonymous');
-    }
     if (commonName.length > commonNameLengthMax) {
       throw new BerthError(
         'InvalidIdentity',
@@ -122,7 +136,8 @@ export class CertificateAuthority {
       );
     }
     if (!(ttlMs > 0)) throw new RangeError(`issueClient(ttlMs): got ${ttlMs}, allowed is more than 0`);
-    return this.#issue(
+    return this.#certify(
+      key,
       [...groups.map((group) => ({ O: [group] })), { CN: [commonName] }],
       ttlMs,
       ExtendedKeyUsage.clientAuth,
@@ -136,16 +151,16 @@ export class CertificateAuthority {
     return certificate.checkIssued(this.#certificate) && certificate.verify(this.#certificate.publicKey);
   }
 
-  async #issue(
+  async #certify(
+    key: webcrypto.CryptoKey | PublicKey,
     subject: JsonName,
     lifetimeMs: number,
     usage: ExtendedKeyUsage,
     extensions: readonly Extension[],
-  ): Promise<CertificatePair> {
-    const keys = await newKeys();
+  ): Promise<string> {
     const authorityKey = new PublicKey(this.#certificate.publicKey.export({ format: 'der', type: 'spki' }));
     return sign(this.#env, {
-      keys,
+      key,
       subject,
       // Taken from the CA's own certificate, so that issuer and subject agree byte for byte.
       issuer: new ReadableCertificate(this.certificatePem).subjectName,
@@ -206,7 +221,7 @@ const newKeys = (): Promise<webcrypto.CryptoKeyPair> =>
 async function sign(
   env: Env,
   ask: {
-    readonly keys: webcrypto.CryptoKeyPair;
+    readonly key: webcrypto.CryptoKey | PublicKey;
     readonly subject: JsonName;
     readonly issuer: JsonName | Name;
     readonly signingKey: webcrypto.CryptoKey;
@@ -214,7 +229,7 @@ async function sign(
     readonly notAfterMax?: WallInstant;
     readonly extensions: Extension[];
   },
-): Promise<CertificatePair> {
+): Promise<string> {
   const now = env.clock.wall();
   const notAfterMs = Math.min(
     wallMs(plusMs(now, ask.lifetimeMs)),
@@ -231,18 +246,17 @@ async function sign(
       notBefore: new Date(wallMs(plusMs(now, -backdateMs))),
       notAfter: new Date(notAfterMs),
       signingAlgorithm,
-      publicKey: ask.keys.publicKey,
+      publicKey: ask.key,
       signingKey: ask.signingKey,
       extensions: ask.extensions,
     },
     webcrypto,
   );
-  const key = Buffer.from(await subtle.exportKey('pkcs8', ask.keys.privateKey)).toString('base64');
-  return {
-    certificatePem: `${certificate.toString('pem').trim()}\n`,
-    privateKeyPem: pem('PRIVATE KEY', key),
-  };
+  return `${certificate.toString('pem').trim()}\n`;
 }
 
-const pem = (label: string, base64: string): string =>
-  `-----BEGIN ${label}-----\n${base64.replace(/(.{64})(?=.)/g, '$1\n')}\n-----END ${label}-----\n`;
+/** As PEM; what makes it is its only copy. */
+export async function privateKeyPemOf({ privateKey }: webcrypto.CryptoKeyPair): Promise<string> {
+  const base64 = Buffer.from(await subtle.exportKey('pkcs8', privateKey)).toString('base64');
+  return `-----BEGIN PRIVATE KEY-----\n${base64.replace(/(.{64})(?=.)/g, '$1\n')}\n-----END PRIVATE KEY-----\n`;
+}

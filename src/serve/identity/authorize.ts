@@ -1,5 +1,5 @@
 import type { KindDefinition, Writer } from '../../model/kind.js';
-import { nodeStreamPath } from '../../model/node-wire.js';
+import { authorityPath, joinPath, nodeStreamPath, renewPath } from '../../model/node-wire.js';
 import type { Identity } from './identity.js';
 
 /**
@@ -109,6 +109,8 @@ function mayRead(identity: Identity, request: ObjectRequest): Access {
       return kind.kind === 'Region'
         ? allowed
         : denied(`who plays nodes reads only regions, not ${kind.plural}`);
+    case 'join':
+      return denied('a join token is for joining, and for nothing else');
     case 'anonymous':
       return denied('anonymous reads no objects; give a token or a client certificate');
   }
@@ -210,7 +212,8 @@ function ownName(identity: Identity, kind: KindRights): string | undefined {
   return kind.kind === 'Node' && identity.kind === 'node' ? identity.node : undefined;
 }
 
-const openPaths = ['/livez', '/readyz', '/version'];
+// The CA is a public thing: whoever reads it here compares it with what it was told elsewhere.
+const openPaths = ['/livez', '/readyz', '/version', authorityPath];
 const discoveryPaths =
   /^\/(api|api\/v1|apis|apis\/berth\.dev|apis\/berth\.dev\/v1|openapi\/v2|openapi\/v3(\/[a-z0-9./-]+)?)$/;
 const selfReviewPaths = [
@@ -241,6 +244,11 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
   if (identity.kind === 'anonymous') {
     return denied(`anonymous sees only ${openPaths.join(', ')}; give a token or a client certificate`);
   }
+  if (identity.kind === 'join') {
+    return verb === 'create' && path === joinPath
+      ? allowed
+      : denied('a join token is for joining, and for nothing else');
+  }
   if (verb === 'get' && discoveryPaths.test(path)) return allowed;
   if (verb === 'create' && selfReviewPaths.includes(path)) return allowed;
   if (verb === 'get' && path === '/metrics') {
@@ -252,6 +260,10 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
     return identity.kind === 'node' || identity.kind === 'hollow'
       ? allowed
       : denied('node streams are for node:NAME and hollow:PREFIX');
+  }
+  if (verb === 'create' && path === joinPath) return denied('a machine joins by a join token');
+  if (verb === 'create' && path === renewPath) {
+    return identity.kind === 'node' ? allowed : denied('only node:NAME renews its certificate');
   }
   if (verb === 'get' && path === auditPath) {
     return identity.kind === 'admin' || identity.kind === 'viewer'

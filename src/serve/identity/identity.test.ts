@@ -15,12 +15,13 @@ const identities: readonly Identity[] = [
 ];
 
 describe('an identity', () => {
-  it.each([...identities, { kind: 'anonymous' } as const])(
-    'is the same after format and parse: %o',
-    (identity) => {
-      expect(parseIdentity(formatIdentity(identity))).toEqual(identity);
-    },
-  );
+  it.each([
+    ...identities,
+    { kind: 'anonymous' } as const,
+    { kind: 'join', token: '0123456789abcdef' } as const,
+  ])('is the same after format and parse: %o', (identity) => {
+    expect(parseIdentity(formatIdentity(identity))).toEqual(identity);
+  });
 
   it.each(identities)('is the same after a trip through a certificate subject: %o', (identity) => {
     const { commonName, groups } = subjectOf(identity);

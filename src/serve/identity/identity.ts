@@ -11,6 +11,8 @@ export type Identity =
   | { readonly kind: 'node'; readonly node: string }
   /** A process that plays nodes: all whose names begin with the prefix. */
   | { readonly kind: 'hollow'; readonly prefix: string }
+  /** A machine that may become a node, once, by the token of this id. */
+  | { readonly kind: 'join'; readonly token: string }
   | { readonly kind: 'controller'; readonly controller: string }
   | { readonly kind: 'anonymous' };
 
@@ -35,6 +37,8 @@ const isControllerName = (name: string): boolean =>
 // Never empty: nobody plays every node there is, also not by mistake.
 const prefixPattern = /^[a-z0-9][-.a-z0-9]{0,62}$/;
 
+const tokenIdPattern = /^[0-9a-f]{16}$/;
+
 const isRole = (text: string): text is TenantRole => (tenantRoles as readonly string[]).includes(text);
 
 /** One line that names the identity fully: `admin`, `tenant:fraud:editor`, `node:gpu-7`. The inverse of parse. */
@@ -50,6 +54,8 @@ export function formatIdentity(identity: Identity): string {
       return `node:${identity.node}`;
     case 'hollow':
       return `hollow:${identity.prefix}`;
+    case 'join':
+      return `join:${identity.token}`;
     case 'controller':
       return `controller:${identity.controller}`;
   }
@@ -64,6 +70,7 @@ export function parseIdentity(text: string): Identity {
     }
     if (kind === 'node' && role === undefined && isNodeName(name)) return { kind, node: name };
     if (kind === 'hollow' && role === undefined && prefixPattern.test(name)) return { kind, prefix: name };
+    if (kind === 'join' && role === undefined && tokenIdPattern.test(name)) return { kind, token: name };
     if (kind === 'controller' && role === undefined && isControllerName(name)) {
       return { kind, controller: name };
     }
@@ -71,7 +78,7 @@ export function parseIdentity(text: string): Identity {
   throw new BerthError(
     'InvalidIdentity',
     `${quote(text)} is not an identity; allowed are admin, viewer, tenant:NAME:viewer|editor|owner, node:NAME, ` +
-      'hollow:PREFIX, controller:NAME and anonymous, with names of lower-case letters, digits and hyphens',
+      'hollow:PREFIX, join:ID, controller:NAME and anonymous, with names of lower-case letters, digits and hyphens',
   );
 }
 
@@ -91,6 +98,8 @@ export function subjectOf(identity: Identity): CertificateSubject {
       return { commonName: `node:${identity.node}`, groups: ['berth:nodes'] };
     case 'hollow':
       return { commonName: `hollow:${identity.prefix}`, groups: ['berth:hollow'] };
+    case 'join':
+      return { commonName: `join:${identity.token}`, groups: ['berth:joining'] };
     case 'controller':
       return { commonName: `controller:${identity.controller}`, groups: ['berth:controllers'] };
     case 'anonymous':
@@ -100,7 +109,7 @@ export function subjectOf(identity: Identity): CertificateSubject {
 
 /**
  * Only a subject that we would issue ourselves names an identity: a name with groups that do not go with it
- * is refused rather than read one way or the other. Nobody is anonymous by certificate.
+ * is refused rather than read one way or the other. Nobody is anonymous, or joins, by certificate.
  */
 export function identityOfSubject(subject: CertificateSubject): Identity {
   const { commonName, groups } = subject;
@@ -109,7 +118,8 @@ export function identityOfSubject(subject: CertificateSubject): Identity {
   const expected = subjectOf(identity);
   const sameGroups =
     groups.length === expected.groups.length && expected.groups.every((group) => groups.includes(group));
-  if (identity.kind === 'anonymous' || expected.commonName !== commonName || !sameGroups) {
+  const isNobody = identity.kind === 'anonymous' || identity.kind === 'join';
+  if (isNobody || expected.commonName !== commonName || !sameGroups) {
     throw new BerthError(
       'InvalidIdentity',
       `the subject CN=${quote(commonName)} with O=${quote(groups.join(', '))} is none that Berth issues`,

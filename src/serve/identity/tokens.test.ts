@@ -25,7 +25,7 @@ function world(limits?: { max: number; perTenantMax: number }) {
 }
 
 const ask = (changes: Partial<TokenRequest> = {}): TokenRequest => ({
-  identity: editor,
+  opens: editor,
   ttlMs: hourMs,
   description: 'for the build',
   createdBy: admin,
@@ -136,13 +136,13 @@ describe('a token', () => {
   });
 
   it.each<[string, Partial<TokenRequest>]>([
-    ['anonymous', { identity: { kind: 'anonymous' } }],
+    ['anonymous', { opens: { kind: 'anonymous' } }],
     ['lives for', { ttlMs: 0 }],
     ['lives for', { ttlMs: Number.NaN }],
     ['lives for', { ttlMs: Number.POSITIVE_INFINITY }],
     ['one line', { description: 'x'.repeat(257) }],
     ['one line', { description: 'two\nlines' }],
-    ['is not an identity', { identity: { kind: 'node', node: 'A b' } }],
+    ['is not an identity', { opens: { kind: 'node', node: 'A b' } }],
   ])('is not created with what is not allowed: %s', async (message, changes) => {
     const { tokens, records } = world();
     await expect(tokens.create(ask(changes))).rejects.toThrow(message);
@@ -154,7 +154,7 @@ describe('the number of tokens', () => {
   it('is bounded, also for creations at the same time; expired ones make room', async () => {
     const { tokens, pass } = world({ max: 3, perTenantMax: 3 });
     const made = await Promise.allSettled(
-      Array.from({ length: 5 }, () => tokens.create(ask({ identity: admin }))),
+      Array.from({ length: 5 }, () => tokens.create(ask({ opens: admin }))),
     );
     expect(made.map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -177,7 +177,7 @@ describe('the number of tokens', () => {
     await tokens.create(ask());
     await tokens.create(ask());
     await expect(tokens.create(ask())).rejects.toThrow('tenant fraud has 2 tokens and 2 are allowed');
-    await tokens.create(ask({ identity: { kind: 'tenant', tenant: 'frau', role: 'viewer' } }));
-    await tokens.create(ask({ identity: admin }));
+    await tokens.create(ask({ opens: { kind: 'tenant', tenant: 'frau', role: 'viewer' } }));
+    await tokens.create(ask({ opens: admin }));
   });
 });

@@ -4,6 +4,7 @@ import { plusMs, wallMs, wallTimestamp } from '../../env/instant.js';
 import { formatDuration } from '../../model/duration.js';
 import { BerthError } from '../../model/errors.js';
 import { formatIdentity, type Identity, parseIdentity } from './identity.js';
+import { checkGrant, type JoinGrant } from './join-grant.js';
 
 /** What people may see of a token. */
 export interface TokenInfo {
@@ -14,6 +15,10 @@ export interface TokenInfo {
   readonly expiresAt: string;
   readonly description: string;
   readonly createdBy: string;
+  /** What whoever joins by it becomes. */
+  readonly join?: JoinGrant;
+  /** The node that joined by it: it opens nothing any more but the same for the same key. */
+  readonly usedBy?: { readonly node: string; readonly keyHash: string };
 }
 
 /** What is stored of a token: enough to recognise its secret, not to make it. */
@@ -53,7 +58,8 @@ export class MemoryTokenRecords implements TokenRecords {
 }
 
 export interface TokenRequest {
-  readonly identity: Identity;
+  /** Whom it stands for; or what a machine that joins by it becomes. */
+  readonly opens: Identity | JoinGrant;
   readonly ttlMs: number;
   readonly description: string;
   readonly createdBy: Identity;
@@ -157,9 +163,13 @@ export class Tokens {
   }
 
   async #create(request: TokenRequest): Promise<{ token: string; info: TokenInfo }> {
-    const { identity, ttlMs, description } = request;
-    if (identity.kind === 'anonymous') {
-      throw new BerthError('InvalidIdentity', 'a token cannot stand for anonymous');
+    const { opens, ttlMs, description } = request;
+    const id = this.#env.secret(idBytes).toString('hex');
+    const join = 'kind' in opens ? undefined : opens;
+    const identity: Identity = 'kind' in opens ? opens : { kind: 'join', token: id };
+    if (join !== undefined) checkGrant(join, ttlMs);
+    if (identity.kind === 'anonymous' || (identity.kind === 'join' && join === undefined)) {
+      throw new BerthError('InvalidIdentity', `a token cannot stand for ${formatIdentity(identity)}`);
     }
     if (!(ttlMs > 0 && ttlMs <= ttlMsMax)) {
       throw new BerthError(
@@ -180,7 +190,6 @@ export class Tokens {
     await this.prune();
     await this.#checkRoom(identity);
     const now = this.#env.clock.wall();
-    const id = this.#env.secret(idBytes).toString('hex');
     const secret = this.#env.secret(secretBytes).toString('base64url');
     const info: TokenInfo = {
       id,
@@ -190,6 +199,7 @@ export class Tokens {
       expiresAt: wallTimestamp(plusMs(now, ttlMs)),
       description,
       createdBy: formatIdentity(request.createdBy),
+      ...(join !== undefined && { join }),
     };
     await this.#records.put({
       ...info,
@@ -225,13 +235,9 @@ export class Tokens {
   }
 }
 
-const infoOf = ({ id, identity, createdAt, expiresAt, description, createdBy }: TokenRecord): TokenInfo => ({
-  id,
-  identity,
-  createdAt,
-  expiresAt,
-  description,
-  createdBy,
-});
+function infoOf(record: TokenRecord): TokenInfo {
+  const { secretHash: _, tenantUid: __, ...info } = record;
+  return info;
+}
 const refused = (reason: string): TokenOutcome => ({ kind: 'refused', reason });
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
