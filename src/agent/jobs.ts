@@ -6,6 +6,7 @@ import type { Outcome } from '../model/ports.js';
 import type { Stage } from '../model/stages.js';
 import type { Driver, DriverEvent } from './driver.js';
 import { type Facts, nextStep, type Running, type Word } from './next-step.js';
+import type { Refusals } from './refusals.js';
 import type { Wheel } from './wheel.js';
 
 interface Job {
@@ -30,6 +31,7 @@ interface Job {
 
 export interface JobsParts {
   readonly driver: Driver;
+  readonly refusals: Refusals;
   readonly wheel: Wheel;
   readonly env: Env;
   readonly mayStart: (binding: NodeBinding) => boolean;
@@ -55,8 +57,10 @@ const oldPictureMs = 5_000;
 export class Jobs {
   readonly #jobs = new Map<string, Job>();
   readonly #sent = new Map<number, string>();
-  // Those that may need a step. Looked at as long as reports may be sent.
+  // Those that may need a step.
   readonly #due = new Set<string>();
+  // Those of which there is something to say when there is room again. What is to be done does not wait for that.
+  readonly #unsaid = new Set<string>();
 
   // Those that were not permitted to start when they were looked at.
   readonly #held = new Set<string>();
@@ -165,16 +169,20 @@ export class Jobs {
 
   /** A replica that is new to this life of the agent: an earlier one may have started it. */
   #found(binding: NodeBinding): Job {
-    const found = this.parts.driver.adopt(binding);
+    const { uid } = binding.replica;
+    const isRefused = this.parts.refusals.has(uid);
+    const found = isRefused ? 'Gone' : this.parts.driver.adopt(binding);
     const isNew = binding.stage === 'Bound' || binding.stage === 'Releasing' || binding.intent !== undefined;
     const running: Running =
       found === 'Running'
         ? { at: 'Starting' }
         : found === 'Ready'
           ? { at: 'Ready' }
-          : isNew
-            ? { at: 'Nothing' }
-            : { at: 'Ended', reason: 'NotRunning' };
+          : isRefused
+            ? { at: 'Refused' }
+            : isNew
+              ? { at: 'Nothing' }
+              : { at: 'Ended', reason: 'NotRunning' };
     return {
       ...{ binding, running, isGone: false, said: undefined, known: undefined },
       ...{ facts: binding.said ?? {}, factsAt: undefined, newsAt: undefined, factsTimer: undefined },
@@ -196,6 +204,7 @@ export class Jobs {
     this.#jobs.get(uid)?.factsTimer?.cancel();
     this.#jobs.delete(uid);
     this.parts.driver.forget(uid);
+    this.parts.refusals.delete(uid);
   }
 
   #stop(uid: string, job: Job, graceSecondsMax = Infinity): void {
@@ -206,15 +215,21 @@ export class Jobs {
   }
 
   #work(): void {
+    if (!this.parts.isHeard()) return;
     for (const uid of this.#due) {
-      if (this.#sent.size >= underWayMax || !this.parts.isHeard()) return;
       this.#due.delete(uid);
-      const job = this.#jobs.get(uid);
-      if (job !== undefined && !job.isGone && !job.isResting) this.#look(uid, job);
+      this.#look(uid);
+    }
+    for (const uid of this.#unsaid) {
+      if (this.#sent.size >= underWayMax) return;
+      this.#unsaid.delete(uid);
+      this.#look(uid);
     }
   }
 
-  #look(uid: string, job: Job): void {
+  #look(uid: string): void {
+    const job = this.#jobs.get(uid);
+    if (job === undefined || job.isGone || job.isResting) return;
     // At most one act and one word: what follows from an act is told by the driver.
     for (let looks = 0; looks < 2; looks++) {
       const mayStart = this.parts.mayStart(job.binding);
@@ -227,12 +242,23 @@ export class Jobs {
         job.running = { at: 'Starting' };
         this.parts.driver.start(job.binding);
       }
-      if (act === 'refuse') job.running = { at: 'Refused' };
+      if (act === 'refuse') return this.#refuse(uid, job);
       if (act !== undefined) continue;
-      if (say !== undefined && (say.stage !== stage || this.#mayTellFacts(uid, job, say)))
-        this.#say(uid, job, say);
+      if (say === undefined) return;
+      if (this.#sent.size >= underWayMax) this.#unsaid.add(uid);
+      else if (say.stage !== stage || this.#mayTellFacts(uid, job, say)) this.#say(uid, job, say);
       return;
     }
+  }
+
+  #refuse(uid: string, job: Job): void {
+    job.running = { at: 'Refusing' };
+    this.parts.refusals.add(uid, () => {
+      if (job.running.at !== 'Refusing') return;
+      job.running = { at: 'Refused' };
+      this.#due.add(uid);
+      this.#work();
+    });
   }
 
   #mayTellFacts(uid: string, job: Job, { readiness }: Word): boolean {

@@ -12,7 +12,9 @@ export type Facts = Pick<
 export type Running =
   /** Not started, and nothing found of it. */
   | { readonly at: 'Nothing' }
-  /** Told to stop what does not run here: it never will. */
+  /** Told to stop what does not run here: that it never will is being written down. */
+  | { readonly at: 'Refusing' }
+  /** It never will. */
   | { readonly at: 'Refused' }
   | ({ readonly at: 'Starting' } & Facts)
   | ({ readonly at: 'Ready' } & Facts)
@@ -55,6 +57,7 @@ export function nextStep(
     case 'Refused':
       if (isAskedToStop) return { say: { stage: 'Released', reason: 'NotRunning' } };
       return isTerminal(stage) ? nothing : { say: { stage: 'Failed', reason: 'NotRunning' } };
+    case 'Refusing':
     case 'Stopping':
       return nothing;
     case 'Starting':

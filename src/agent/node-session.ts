@@ -6,11 +6,14 @@ import type { Outcome, Register } from '../model/ports.js';
 import type { Epoch, FenceRecord } from '../model/records.js';
 import type { Driver } from './driver.js';
 import { Jobs } from './jobs.js';
+import { MemoryRefusals, type Refusals } from './refusals.js';
 import type { Wheel } from './wheel.js';
 
 export interface NodeSessionParts {
   readonly streams: NodeStreams;
   readonly driver: Driver;
+  /** In memory if left out: for nodes on which nothing runs. */
+  readonly refusals?: Refusals;
   readonly env: Env;
   readonly wheel: Wheel;
   /** What the node offers. */
@@ -55,6 +58,7 @@ export class NodeSession {
     this.#heardAt = parts.env.clock.monotonic();
     this.#jobs = new Jobs({
       driver: parts.driver,
+      refusals: parts.refusals ?? new MemoryRefusals(),
       wheel: parts.wheel,
       env: parts.env,
       mayStart: (binding) => !binding.isFenced || this.#isPermitted(),

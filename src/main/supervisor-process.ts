@@ -5,8 +5,8 @@ import { isolationHere } from '../agent/process/isolation.js';
 import { groupOf, ProcessMachine } from '../agent/process/process-machine.js';
 import { cgroupName } from '../agent/process/cgroup-name.js';
 import { logBounds, LogWriter } from '../agent/logs/log-writer.js';
-import { JournalFile } from '../agent/supervisor/journal-file.js';
-import { pastRuns } from '../agent/supervisor/past-runs.js';
+import { JournalFile } from '../agent/journal-file.js';
+import { keptRuns, pastRuns } from '../agent/supervisor/past-runs.js';
 import { Supervisor } from '../agent/supervisor/supervisor.js';
 import { SupervisorServer } from '../agent/supervisor/supervisor-server.js';
 import { realEnv } from '../env/real.js';
@@ -29,7 +29,7 @@ async function main(dir: string): Promise<void> {
     ...{ dir, isolation, cgroups, env },
     openLog: (labels) => LogWriter.open({ dir: logs, labels, ...logBounds, env }),
   });
-  const { journal, entries } = JournalFile.open(join(own, 'journal'));
+  const { journal, entries } = JournalFile.open(join(own, 'journal'), keptRuns);
   const server = new SupervisorServer({
     ...{ dir, env },
     facts: {

@@ -9,3 +9,8 @@ export function pastRuns(entries: Iterable<JournalEntry>): Map<string, PastRun> 
   }
   return runs;
 }
+
+/** The same as entries: what a journal that is written anew keeps. */
+export const keptRuns = (entries: readonly JournalEntry[]): readonly JournalEntry[] => [
+  ...pastRuns(entries).values(),
+];

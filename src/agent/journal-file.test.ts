@@ -1,9 +1,10 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { scratchDirectory } from '../../../testing/scratch.js';
+import { scratchDirectory } from '../../testing/scratch.js';
 import { JournalFile } from './journal-file.js';
-import type { JournalEntry } from './machine.js';
+import { keptRuns } from './supervisor/past-runs.js';
+import type { JournalEntry } from './supervisor/machine.js';
 
 const opened = (uid: string, execution = 1): JournalEntry => ({
   kind: 'opened',
@@ -22,34 +23,36 @@ beforeEach(() => {
 });
 afterEach(() => scratch.remove());
 
-const written = (journal: JournalFile, entry: JournalEntry): Promise<string | undefined> =>
+const open = () => JournalFile.open(path, keptRuns);
+
+const written = (journal: JournalFile<JournalEntry>, entry: JournalEntry): Promise<string | undefined> =>
   new Promise((resolve) => journal.append(entry, resolve));
 
 describe('the journal of a supervisor', () => {
   it('says the last of each replica when it is opened again, without what was forgotten', async () => {
-    const { journal } = JournalFile.open(path);
+    const { journal } = open();
     await written(journal, opened('a'));
     await written(journal, opened('b'));
     await written(journal, opened('a', 2));
     await written(journal, { kind: 'forgotten', uid: 'b' });
     journal.close();
-    expect(JournalFile.open(path).entries).toEqual([opened('a', 2)]);
+    expect(open().entries).toEqual([opened('a', 2)]);
   });
 
   it('leaves out a line that was being written when the machine stopped', async () => {
-    const { journal } = JournalFile.open(path);
+    const { journal } = open();
     await written(journal, opened('a'));
     journal.close();
     appendFileSync(path, '{"kind":"opened","facts":{"uid":"b"');
-    const again = JournalFile.open(path);
+    const again = open();
     expect(again.entries).toEqual([opened('a')]);
     await written(again.journal, opened('c'));
     again.journal.close();
-    expect(JournalFile.open(path).entries).toEqual([opened('a'), opened('c')]);
+    expect(open().entries).toEqual([opened('a'), opened('c')]);
   });
 
   it('stays as small as what it says', async () => {
-    const { journal } = JournalFile.open(path);
+    const { journal } = open();
     await written(journal, opened('stays'));
     for (let round = 1; round <= 2_500; round++) {
       journal.append(opened('a', round));
@@ -57,6 +60,6 @@ describe('the journal of a supervisor', () => {
     }
     expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(2_500);
     journal.close();
-    expect(JournalFile.open(path).entries).toEqual([opened('stays'), opened('a', 2_500), opened('b', 2_500)]);
+    expect(open().entries).toEqual([opened('stays'), opened('a', 2_500), opened('b', 2_500)]);
   });
 });

@@ -1,0 +1,83 @@
+import { JournalFile } from './journal-file.js';
+
+/**
+ * Replicas that this node was told to stop before it had started them. It will never start them, whatever it is told later
+ * or by whom: it says that they have stopped only after that is written down (DESIGN §8).
+ */
+export interface Refusals {
+  has(uid: string): boolean;
+  /** `onKept`: it is known also to the next life of the agent. */
+  add(uid: string, onKept: () => void): void;
+  /** The control plane does not know the replica any more: nobody will ask. */
+  delete(uid: string): void;
+}
+
+/** For nodes on which nothing runs. */
+export class MemoryRefusals implements Refusals {
+  readonly #uids = new Set<string>();
+
+  has(uid: string): boolean {
+    return this.#uids.has(uid);
+  }
+
+  add(uid: string, onKept: () => void): void {
+    this.#uids.add(uid);
+    onKept();
+  }
+
+  delete(uid: string): void {
+    this.#uids.delete(uid);
+  }
+}
+
+interface Refusal {
+  readonly uid: string;
+  readonly isOver?: true;
+}
+
+/** In a file of the agent's directory. */
+export class RefusalFile implements Refusals {
+  readonly #uids: Set<string>;
+  readonly #journal: JournalFile<Refusal>;
+
+  constructor(
+    path: string,
+    private readonly onProblem: (message: string) => void,
+  ) {
+    const { journal, entries } = JournalFile.open<Refusal>(path, standing);
+    this.#journal = journal;
+    this.#uids = new Set(entries.map(({ uid }) => uid));
+  }
+
+  has(uid: string): boolean {
+    return this.#uids.has(uid);
+  }
+
+  add(uid: string, onKept: () => void): void {
+    if (this.#uids.has(uid)) return onKept();
+    this.#journal.append({ uid }, (problem) => {
+      // It stays unsaid that it has stopped; the control plane asks again, or its deadline passes.
+      if (problem !== undefined)
+        return this.onProblem(`cannot write down that ${uid} is refused: ${problem}`);
+      this.#uids.add(uid);
+      onKept();
+    });
+  }
+
+  delete(uid: string): void {
+    if (this.#uids.delete(uid)) this.#journal.append({ uid, isOver: true });
+  }
+
+  close(): void {
+    this.#journal.close();
+  }
+}
+
+function standing(entries: readonly Refusal[]): Refusal[] {
+  const uids = new Set<string>();
+  for (const { uid, isOver } of entries) {
+    if (isOver === true) uids.delete(uid);
+    else uids.add(uid);
+  }
+  return [...uids].map((uid) => ({ uid }));
+}
