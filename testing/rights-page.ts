@@ -96,6 +96,7 @@ const paths = [
   '/metrics',
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
   '/apis/authority.berth.dev/v1/audit',
+  '/apis/authority.berth.dev/v1/fence',
   '/apis/authority.berth.dev/v1/operations/bind',
   nodeStreamPath,
   joinPath,

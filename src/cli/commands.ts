@@ -99,6 +99,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./audit.js')).auditCommand(),
   },
   {
+    name: 'fence',
+    description: 'show or set what is permitted to work that may run only once',
+    load: async () => (await import('./fence.js')).fenceCommand(),
+  },
+  {
     name: 'token',
     description: 'make, list and revoke bearer tokens',
     load: async () => (await import('./token.js')).tokenCommand(),

@@ -6,6 +6,7 @@ import { NodeHub } from '../commit/nodes/node-hub.js';
 import type { Env } from '../env/env.js';
 import { pinOf } from '../model/authority-pin.js';
 import { type DecisionLimits, decisionLimitsDefault, type Decisions } from '../model/decisions.js';
+import { fenceIn } from '../model/fence-problem.js';
 import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
 import type { NodeStreams } from '../model/node-stream.js';
@@ -169,6 +170,7 @@ async function open(
     authority: {
       authority: controlPlane.authority,
       audit: controlPlane.audit,
+      fence: { now: () => fenceIn(new CachedRecords(cache)), env },
       onReceived: (outcome) => metrics.control.operation('received', outcome),
     },
     decisions: { all: () => decisions, here: log },

@@ -237,12 +237,13 @@ export interface Remarked {
   readonly message: string;
 }
 
-/** What repair has to tell people of a replica or a node, as conditions. */
+/** What repair has to tell people of a replica, a node or a region, as conditions. */
 export interface Remark {
   readonly actor: Actor;
   readonly about:
     | { readonly kind: 'Replica'; readonly replica: ReplicaRef; readonly stage: Stage }
-    | { readonly kind: 'Node'; readonly node: string };
+    | { readonly kind: 'Node'; readonly node: string }
+    | { readonly kind: 'Region'; readonly region: string };
   readonly set: readonly Remarked[];
   readonly clear: readonly RemarkType[];
 }

@@ -6,6 +6,8 @@ import { ObjectIndex } from '../model/object-index.js';
 import type { BerthObject } from '../model/object.js';
 import type { Actor, Authority, LeadingTerm, Objects } from '../model/ports.js';
 import type { FenceRecord } from '../model/records.js';
+import { BrakeObserver } from '../observe/brake-observer.js';
+import type { BrakeRules } from '../observe/brakes.js';
 import type { FreshnessObserver } from '../observe/freshness-observer.js';
 import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
 import { OrphanReconciler } from './collect/orphan-reconciler.js';
@@ -13,6 +15,8 @@ import { RevisionReconciler } from './collect/revision-reconciler.js';
 import { Detector } from './detect/detector.js';
 import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
 import { hasUpkeep, NodeUpkeep } from './repair/node-upkeep.js';
+import type { RepairRates } from './repair/repair-budget.js';
+import { tellBrakes } from './repair/tell-brakes.js';
 import { allRepairKeys, nodeItMayRunOn, repairKeysOf } from './repair/repair-keys.js';
 import { RepairReconciler } from './repair/repair-reconciler.js';
 import { settleFence } from './repair/settle-fence.js';
@@ -32,7 +36,12 @@ export interface ControllersParts {
   readonly env: Env;
   readonly report: ReportProblem;
   /** How fresh nodes are, and the fence of the cell. Without them nobody judges nodes here: the simulator lets another. */
-  readonly nodes?: { readonly freshness: FreshnessObserver; readonly fence: () => FenceRecord };
+  readonly nodes?: {
+    readonly freshness: FreshnessObserver;
+    readonly fence: () => FenceRecord;
+    readonly brakeRules?: BrakeRules;
+    readonly repairRates?: RepairRates;
+  };
   /** Names this process and no other. */
   readonly holder: string;
   readonly address?: string;
@@ -131,16 +140,25 @@ export class Controllers {
   async #watchNodes(signal: AbortSignal): Promise<void> {
     const { nodes } = this.parts;
     if (nodes === undefined) return;
-    const detector = new Detector(nodes.freshness);
+    const { freshness, fence, brakeRules, repairRates } = nodes;
+    const { objects, env } = this.parts;
+    const detector = new Detector(freshness);
     const { repair, nodeUpkeep } = this.#controllers;
     await Promise.all([
       this.#lead('detector', signal, (acting, term) => [detector.run(acting, term.signal)]),
       this.#lead('repair-controller', signal, (acting, term) => {
         this.#byNode.start(term.signal);
+        const brakes = new BrakeObserver({
+          ...{ objects, freshness, env },
+          ...(brakeRules !== undefined && { rules: brakeRules }),
+        });
+        const rates = repairRates === undefined ? {} : { rates: repairRates };
+        const reconciler = new RepairReconciler({ ...{ acting, freshness, fence, brakes }, ...rates });
         return [
-          repair.run(new RepairReconciler({ acting, ...nodes }), term.signal),
+          repair.run(reconciler, term.signal),
           nodeUpkeep.run(new NodeUpkeep(acting), term.signal),
-          settleFence(acting, nodes.fence, term.signal),
+          settleFence(acting, fence, term.signal),
+          tellBrakes(acting, brakes, term.signal),
         ];
       }),
     ]);

@@ -6,6 +6,7 @@ import type { Authority, Outcome } from '../model/ports.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
+import { type FenceParts, setFence, showFence } from './fence-resource.js';
 import { checkOperationInput } from './operation-inputs.js';
 import { bodyTypeOf, readBody } from './read-body.js';
 import type { ResourcePath } from './resource-path.js';
@@ -16,6 +17,7 @@ export interface AuthorityParts {
   /** The authority of this process: what another server forwards is done here and forwarded no further. */
   readonly authority: Authority;
   readonly audit: () => Promise<AuditReport>;
+  readonly fence: FenceParts;
   /** Told of each operation that was done for another server. */
   readonly onReceived: (outcome: string) => void;
 }
@@ -34,13 +36,21 @@ export class AuthorityResource {
     const { plural, name, namespace, subresource } = path;
     const isThere = namespace === undefined && subresource === undefined && path.version === 'v1';
     const isAudit = isThere && plural === 'audit' && name === undefined;
+    const isFence = isThere && plural === 'fence' && name === undefined;
     const isOperations = isThere && plural === 'operations' && name !== undefined;
-    if (!isAudit && !isOperations)
-      throw new BerthError('NotFound', `${authorityGroup} has only v1/audit and v1/operations/NAME`);
-    const allowed = isAudit ? 'GET' : 'POST';
-    if (method !== allowed)
-      throw new BerthError('MethodNotAllowed', `${method} is not possible here; allowed is ${allowed}`);
-    return isAudit ? { verb: 'get', kindName: 'Audit' } : { verb: 'create', kindName: 'Operation' };
+    if (!isAudit && !isFence && !isOperations)
+      throw new BerthError(
+        'NotFound',
+        `${authorityGroup} has only v1/audit, v1/fence and v1/operations/NAME`,
+      );
+    const allowed = isAudit ? ['GET'] : isFence ? ['GET', 'POST'] : ['POST'];
+    if (!allowed.includes(method))
+      throw new BerthError(
+        'MethodNotAllowed',
+        `${method} is not possible here; allowed is ${allowed.join(', ')}`,
+      );
+    const kindName = isAudit ? 'Audit' : isFence ? 'Fence' : 'Operation';
+    return { verb: method === 'GET' ? 'get' : 'create', kindName };
   }
 
   async handle(request: ApiRequest, verb: Verb, path: ResourcePath): Promise<ApiResponse> {
@@ -49,7 +59,10 @@ export class AuthorityResource {
       const code = request.identity.kind === 'anonymous' ? 'Unauthorized' : 'Forbidden';
       throw new BerthError(code, `${formatIdentity(request.identity)} may not do this: ${access.reason}`);
     }
-    return path.name === undefined ? this.#audit() : this.#operate(request, path.name);
+    if (path.name !== undefined) return this.#operate(request, path.name);
+    if (path.plural === 'audit') return this.#audit();
+    const { fence } = this.parts;
+    return verb === 'get' ? showFence(fence) : setFence(fence, this.parts.authority, request);
   }
 
   async #operate(request: ApiRequest, name: string): Promise<ApiResponse> {

@@ -1,10 +1,11 @@
 import type { Node, NodeStatus } from '../../model/kinds/node.js';
+import type { Region } from '../../model/kinds/region.js';
 import type { Remark } from '../../model/ports.js';
 import { checkActor } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
 import { findReplica, replicaGone } from '../replica-moves.js';
-import { putStatus, statusOf } from '../stored.js';
+import { putStatus, statusOf, storedRegion } from '../stored.js';
 import { type Conditions, withConditions } from '../conditions.js';
 
 /** [L6] Says as conditions what people should know of a repair. Written only when it says something else (L8, L9). */
@@ -18,6 +19,14 @@ export const remark =
     if (stale !== undefined) return stale;
     const change = (before: Conditions): Conditions | undefined =>
       withConditions(before, input.set, input.clear, context.at);
+    if (about.kind === 'Region') {
+      if (storedRegion(draft, undefined, about.region) === undefined) return already(undefined);
+      const status = statusOf<Region>(draft, 'Region', undefined, about.region);
+      const conditions = change(status?.conditions ?? []);
+      if (conditions === undefined) return already(undefined);
+      putStatus(draft, 'Region', undefined, about.region, { ...status, conditions });
+      return commit(undefined);
+    }
     if (about.kind === 'Node') {
       const status = statusOf<Node>(draft, 'Node', undefined, about.node) as NodeStatus | undefined;
       const conditions = status && change(status.conditions ?? []);

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { ageColumn, column, defineKind, type TypedObject } from '../define-kind.js';
 import { count, mapOf, nameOf, record, setOf, text } from '../fields.js';
 import { fillIn } from '../fill-in.js';
+import { conditions } from '../parts/condition.js';
 import { checkName } from '../names.js';
 
 const spec = record(
@@ -23,8 +24,11 @@ const spec = record(
   },
 );
 
+const status = record('What is known of it.', {}, { conditions });
+
 export type RegionSpec = Static<typeof spec>;
-export type Region = TypedObject<RegionSpec, never>;
+export type RegionStatus = Static<typeof status>;
+export type Region = TypedObject<RegionSpec, RegionStatus>;
 
 export const region = defineKind({
   kind: 'Region',
@@ -34,8 +38,9 @@ export const region = defineKind({
   scope: 'Cluster',
   description: 'A place with machines: its jurisdiction, its zones, and how far it is from others.',
   spec,
+  status,
   requiredFields: [],
-  writers: { spec: 'operator', status: 'nobody' },
+  writers: { spec: 'operator', status: 'commit' },
   isApplied: true,
   columns: [
     column('Jurisdiction', 'string', '.spec.jurisdiction', 'Whose law holds there.'),

@@ -3,6 +3,7 @@ import { fenceContract } from '../../model/fence-contract.js';
 import type { Stage } from '../../model/stages.js';
 import {
   answerMs,
+  brakeLookMs,
   nextRepairStep,
   type NodeEvidence,
   type RepairInput,
@@ -20,7 +21,7 @@ const usual: RepairInput = {
   ...{ stage: 'Ready', isFenced: false, isAskedToStop: false, isReplaced: false },
   rule: { action: 'Replace', afterSeconds: 45 },
   ...{ node: heard, inStageMs: 0, heardMs: 0, fence: fenceContract },
-  ...{ startDeadlineSeconds: 300, graceSeconds: 8 },
+  ...{ startDeadlineSeconds: 300, graceSeconds: 8, brake: 'Off' },
 };
 const step = (changed: Partial<RepairInput>): RepairStep => nextRepairStep({ ...usual, ...changed });
 const told = (next: RepairStep): string =>
@@ -134,5 +135,22 @@ describe('[L3] a replica of unknown fate on a node that is heard of', () => {
     expect(step({ ...asked, heardMs: 44 * second })).toEqual({ kind: 'wait', ms: second });
     expect(told(step({ ...asked, heardMs: 45 * second }))).toBe('Replaceable,NeedsHuman');
     expect(told(step({ ...asked, ...fence, node: heard, heardMs: 1e9 }))).toBe('NeedsHuman');
+  });
+});
+
+describe('a brake that stops repair', () => {
+  const stopped = { brake: 'Stop', stage: 'Unknown' } as const;
+
+  it('holds back what would be given away, and nothing else', () => {
+    expect(step({ ...stopped, node: silentFor(45) })).toEqual({ kind: 'held', ms: brakeLookMs });
+    expect(step({ ...fence, ...stopped, node: silentFor(130) })).toEqual({ kind: 'held', ms: brakeLookMs });
+    expect(step({ ...stopped, node: silentFor(44) }).kind).toBe('wait');
+    expect(step({ ...stopped, stage: 'Ready', node: silentFor(41) }).kind).toBe('move');
+    expect(step({ ...stopped, node: silentFor(41, { isAttested: true }) }).kind).toBe('release');
+    expect(told(step({ ...stopped, isReplaced: true, node: silentFor(200) }))).toBe('NeedsHuman');
+  });
+
+  it('that only slows it down leaves the step as it is: its budget waits', () => {
+    expect(told(step({ ...stopped, brake: 'Slow', node: silentFor(130) }))).toBe('Replaceable,NeedsHuman');
   });
 });

@@ -1,5 +1,6 @@
 import type { Remarked, ReleaseProof } from '../../model/ports.js';
 import type { FenceRecord } from '../../model/records.js';
+import type { BrakeState } from '../../observe/brakes.js';
 import type { Stage } from '../../model/stages.js';
 
 /** What is known of the node that a replica is bound to, as the one who asks has seen it. */
@@ -36,11 +37,15 @@ export interface RepairInput {
   /** How long it gets to stop. */
   readonly graceSeconds: number;
   readonly fence: Pick<FenceRecord, 'windowSeconds'>;
+  /** What holds repair back around its node. */
+  readonly brake: BrakeState;
 }
 
 /** The next step of a repair. `ms`: when to look again although nothing changes. */
 export type RepairStep =
   | { readonly kind: 'wait'; readonly ms?: number }
+  /** It would be given away, and a brake holds that back. */
+  | { readonly kind: 'held'; readonly ms: number }
   | { readonly kind: 'move'; readonly reason: UnknownReason }
   | { readonly kind: 'release'; readonly proof: ReleaseProof }
   /** Its node is there: its agent is asked to stop it, and to say so. */
@@ -71,7 +76,7 @@ export function nextRepairStep(input: RepairInput): RepairStep {
     case 'Releasing':
       return whileItMayRun(input);
     case 'Unknown':
-      return whileUnknown(input);
+      return whileBraked(input, whileUnknown(input));
     case 'Admitted':
     case 'Queued':
     case 'Scheduled':
@@ -113,6 +118,17 @@ function deadlineOf({ stage, startDeadlineSeconds, graceSeconds }: RepairInput):
       return undefined;
   }
 }
+
+/** How long to wait before a brake is looked at again. */
+export const brakeLookMs = 5_000;
+
+/** Whether a step gives its slot to another without the word of anybody who knows that it has stopped. */
+export const givesAway = (step: RepairStep): boolean =>
+  (step.kind === 'release' && step.proof.kind === 'FenceExpired') ||
+  (step.kind === 'tell' && step.remarks.some(({ type }) => type === 'Replaceable'));
+
+const whileBraked = ({ brake }: RepairInput, step: RepairStep): RepairStep =>
+  brake === 'Stop' && givesAway(step) ? { kind: 'held', ms: brakeLookMs } : step;
 
 function whileUnknown(input: RepairInput): RepairStep {
   const { node, isFenced, fence, rule, inStageMs } = input;

@@ -7,6 +7,7 @@ import type { Outcome } from '../../model/ports.js';
 import type { FenceRecord } from '../../model/records.js';
 import { remarksOnUnknown } from '../../model/remarks.js';
 import { refOf } from '../../model/replica-ref.js';
+import type { BrakeObserver } from '../../observe/brake-observer.js';
 import type { FreshnessObserver } from '../../observe/freshness-observer.js';
 import type { Judgement } from '../../observe/node-freshness.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
@@ -15,16 +16,20 @@ import { FirstSeen } from '../runtime/first-seen.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { controllerUidOf } from '../workload/workload-operations.js';
 import {
+  givesAway,
   type LostRule,
   nextRepairStep,
   type NodeEvidence,
   type RepairInput,
   type RepairStep,
 } from './next-repair-step.js';
+import { RepairBudget, type RepairRates } from './repair-budget.js';
 
 export interface RepairParts {
   readonly acting: Acting;
   readonly freshness: FreshnessObserver;
+  readonly brakes: BrakeObserver;
+  readonly rates?: RepairRates;
   /** The fence of the cell. */
   readonly fence: () => FenceRecord;
 }
@@ -38,11 +43,13 @@ const graceSecondsUsual = 8;
  */
 export class RepairReconciler implements Reconciler {
   readonly #seen: FirstSeen;
+  readonly #budget: RepairBudget;
   readonly #leadingSince: MonotonicInstant;
 
   constructor(private readonly parts: RepairParts) {
     const { env } = parts.acting;
     this.#seen = new FirstSeen(env);
+    this.#budget = new RepairBudget(env, parts.rates);
     this.#leadingSince = env.clock.monotonic();
   }
 
@@ -56,15 +63,22 @@ export class RepairReconciler implements Reconciler {
       return done;
     }
     const judgement = freshness.judge(node, this.#leadingSince);
-    const step = nextRepairStep(this.#input(key, replica, judgement));
-    if (step.kind === 'wait') return step.ms === undefined ? done : after(step.ms, 'a deadline of repair');
+    const { spec } = acting.objects.get<Node>('Node', undefined, node) ?? {};
+    const { region = 'local', zone = 'local' } = spec ?? {};
+    const brake = this.parts.brakes.now(this.#leadingSince).at(region, zone);
+    const step = nextRepairStep({ ...this.#input(key, replica, judgement), brake: brake.state });
+    if (step.kind === 'held') return after(step.ms, 'a brake holds repair back there');
+    if (step.kind === 'wait' || (step.kind === 'tell' && isTold(replica, step)))
+      return step.ms === undefined ? done : after(step.ms, 'a deadline of repair');
+    const waitMs = givesAway(step) ? this.#budget.take(`${region}/${zone}`, brake.state === 'Slow') : 0;
+    if (waitMs > 0) return after(waitMs, 'the budget of repair is spent');
     const operation = this.#operation(replica, step, judgement);
     const requeue = await carryOut(acting, 'repair', key, [operation], signal);
     if (requeue.kind !== 'done' || step.kind !== 'tell' || step.ms === undefined) return requeue;
     return after(step.ms, 'a deadline of repair');
   }
 
-  #input(key: string, replica: Replica, judgement: Judgement | undefined): RepairInput {
+  #input(key: string, replica: Replica, judgement: Judgement | undefined): Omit<RepairInput, 'brake'> {
     const { acting, fence } = this.parts;
     const { objects } = acting;
     const { metadata, spec, status } = replica;
@@ -105,7 +119,7 @@ export class RepairReconciler implements Reconciler {
 
   #operation(
     replica: Replica,
-    step: Exclude<RepairStep, { kind: 'wait' }>,
+    step: Exclude<RepairStep, { kind: 'wait' | 'held' }>,
     judgement: Judgement | undefined,
   ): () => Promise<Outcome<unknown>> {
     const { authority, actor } = this.parts.acting;
@@ -137,6 +151,16 @@ export class RepairReconciler implements Reconciler {
           });
     }
   }
+}
+
+/** What is to be told is what stands there already. */
+function isTold(replica: Replica, step: RepairStep & { readonly kind: 'tell' }): boolean {
+  const { conditions = [] } = replica.status ?? {};
+  return remarksOnUnknown.every(
+    (type) =>
+      conditions.find((condition) => condition.type === type)?.reason ===
+      step.remarks.find((remark) => remark.type === type)?.reason,
+  );
 }
 
 const isSuperseded = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>

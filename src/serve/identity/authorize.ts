@@ -237,6 +237,7 @@ function authorizeNode(identity: Identity, { verb, actsForNode: node }: NodeRequ
 }
 
 const auditPath = '/apis/authority.berth.dev/v1/audit';
+const fencePath = '/apis/authority.berth.dev/v1/fence';
 const operationPaths = /^\/apis\/authority\.berth\.dev\/v1\/operations\/[^/]+$/;
 
 function authorizePath(identity: Identity, { verb, path }: PathRequest): Access {
@@ -269,6 +270,11 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
     return identity.kind === 'admin' || identity.kind === 'viewer'
       ? allowed
       : denied('an audit speaks of all tenants; admin and viewer ask for it');
+  }
+  if (path === fencePath && (verb === 'get' || verb === 'create')) {
+    return identity.kind === 'admin' || (identity.kind === 'viewer' && verb === 'get')
+      ? allowed
+      : denied('the fence is of the whole cell: admin sets it, admin and viewer look at it');
   }
   if (verb === 'create' && operationPaths.test(path)) {
     return identity.kind === 'controller' && identity.controller === 'commit'

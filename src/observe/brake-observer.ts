@@ -1,0 +1,44 @@
+import type { Env } from '../env/env.js';
+import { type MonotonicInstant, msBetween } from '../env/instant.js';
+import type { Node } from '../model/kinds/node.js';
+import type { Objects } from '../model/ports.js';
+import { type BrakeRules, type Brakes, brakesOf, type NodeSilence } from './brakes.js';
+import type { FreshnessObserver } from './freshness-observer.js';
+
+// Looking at every node takes a while where there are many; brakes need not be newer.
+const keptMs = 1_000;
+
+/** The brakes as this process sees the nodes. */
+export class BrakeObserver {
+  #last: { readonly brakes: Brakes; readonly at: MonotonicInstant } | undefined;
+
+  constructor(
+    private readonly parts: {
+      readonly objects: Pick<Objects, 'get'>;
+      readonly freshness: Pick<FreshnessObserver, 'nodes' | 'judge'>;
+      readonly env: Env;
+      readonly rules?: BrakeRules;
+    },
+  ) {}
+
+  /** Silence from before `notBefore` does not count: a leader knows only what it has seen as one. */
+  now(notBefore?: MonotonicInstant): Brakes {
+    const at = this.parts.env.clock.monotonic();
+    if (this.#last !== undefined && msBetween(this.#last.at, at) < keptMs) return this.#last.brakes;
+    const brakes = brakesOf(this.#nodes(notBefore), this.parts.rules);
+    this.#last = { brakes, at };
+    return brakes;
+  }
+
+  *#nodes(notBefore: MonotonicInstant | undefined): Generator<NodeSilence> {
+    const { objects, freshness } = this.parts;
+    for (const name of freshness.nodes()) {
+      const judgement = freshness.judge(name, notBefore);
+      const node = objects.get<Node>('Node', undefined, name);
+      // A node that was deleted is missed by nobody.
+      if (judgement === undefined || node === undefined) continue;
+      const { region = 'local', zone = 'local' } = node.spec;
+      yield { region, zone, silentMs: judgement.verdict === 'Fresh' ? undefined : judgement.silentMs };
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Many nodes that fall silent together say more about the network, or about ourselves, than about each of them
+ * (DESIGN §7). A brake then holds repair back where they are, and endpoints keep their last known members.
+ */
+
+export interface NodeSilence {
+  readonly region: string;
+  readonly zone: string;
+  /** How long its next renewal is late; undefined: it is heard of in time. */
+  readonly silentMs: number | undefined;
+}
+
+/** Off: repair as usual. Slow: at a low rate. Stop: not at all. */
+export type BrakeState = 'Off' | 'Slow' | 'Stop';
+
+export interface Brake {
+  readonly state: BrakeState;
+  readonly scope: 'Zone' | 'Region' | 'Cell';
+  /** `REGION/ZONE`, `REGION`, or nothing for the cell. */
+  readonly name: string;
+  readonly silent: number;
+  readonly all: number;
+}
+
+export interface BrakeRules {
+  /** A zone or region with fewer nodes has no share to speak of. */
+  readonly nodesMin: number;
+  /** From this share of silent nodes on repair slows down. */
+  readonly slowShare: number;
+  /** From this share on it stops. */
+  readonly stopShare: number;
+  /** But not for ever: once so many have been silent for this long, a zone or region is repaired slowly. */
+  readonly holdMs: number;
+}
+
+export const usualBrakes: BrakeRules = {
+  nodesMin: 3,
+  slowShare: 0.3,
+  stopShare: 0.6,
+  holdMs: 300_000,
+};
+
+const strength: Readonly<Record<BrakeState, number>> = { Off: 0, Slow: 1, Stop: 2 };
+
+/** The brakes of a cell at one moment. */
+export class Brakes {
+  constructor(private readonly byName: ReadonlyMap<string, Brake>) {}
+
+  /** The strongest that holds a node of this zone. */
+  at(region: string, zone: string): Brake {
+    const found = [`${region}/${zone}`, region, ''].flatMap((name) => this.byName.get(name) ?? []);
+    return found.reduce(stronger, none);
+  }
+
+  /** Those that hold something, by name. */
+  on(): readonly Brake[] {
+    return [...this.byName.values()]
+      .filter(({ state }) => state !== 'Off')
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}
+
+const none: Brake = { state: 'Off', scope: 'Cell', name: '', silent: 0, all: 0 };
+const stronger = (a: Brake, b: Brake): Brake => (strength[b.state] > strength[a.state] ? b : a);
+
+interface Count {
+  readonly scope: Brake['scope'];
+  all: number;
+  silent: number;
+  /** Silent for longer than a brake holds. */
+  long: number;
+}
+
+/** Which brakes are on, from how long each node has been silent. Pure. */
+export function brakesOf(nodes: Iterable<NodeSilence>, rules: BrakeRules = usualBrakes): Brakes {
+  const counts = new Map<string, Count>();
+  const count = (scope: Brake['scope'], name: string, silentMs: number | undefined): void => {
+    let at = counts.get(name);
+    if (at === undefined) {
+      at = { scope, all: 0, silent: 0, long: 0 };
+      counts.set(name, at);
+    }
+    at.all += 1;
+    if (silentMs === undefined) return;
+    at.silent += 1;
+    if (silentMs > rules.holdMs) at.long += 1;
+  };
+  for (const { region, zone, silentMs } of nodes) {
+    count('Zone', `${region}/${zone}`, silentMs);
+    count('Region', region, silentMs);
+    count('Cell', '', silentMs);
+  }
+  const brakes = new Map<string, Brake>();
+  for (const [name, { scope, all, silent, long }] of counts)
+    brakes.set(name, { state: stateOf({ scope, all, silent, long }, rules), scope, name, silent, all });
+  return new Brakes(brakes);
+}
+
+function stateOf({ scope, all, silent, long }: Count, rules: BrakeRules): BrakeState {
+  // If nobody at all is heard of, it is we who are cut off, however long it lasts.
+  if (scope === 'Cell' && all > 1 && silent === all) return 'Stop';
+  if (all < rules.nodesMin) return 'Off';
+  if (silent / all >= rules.stopShare) return long / all >= rules.stopShare ? 'Slow' : 'Stop';
+  return silent / all >= rules.slowShare ? 'Slow' : 'Off';
+}
+
+/** For people. */
+export const shownBrake = ({ state, scope, name, silent, all }: Brake): string =>
+  `${silent} of ${all} nodes of ${scope === 'Cell' ? 'the cell' : `${scope.toLowerCase()} ${name}`} are silent: repair there ${
+    state === 'Stop' ? 'is stopped' : 'is slow'
+  }, and endpoints keep their last known members`;
