@@ -18,6 +18,7 @@ import { renewLease, resignLease, takeLease } from './operations/leases.js';
 import { move } from './operations/move.js';
 import { attest, gate, register } from './operations/nodes.js';
 import { postpone } from './operations/postpone.js';
+import { publish } from './operations/publish.js';
 import { release, releaseHold } from './operations/release.js';
 import { remark } from './operations/remark.js';
 import { report } from './operations/report.js';
@@ -91,6 +92,9 @@ export class CommitAuthority implements ports.Authority {
   }
   releaseHold(input: ports.ReleaseHold): Promise<Outcome<undefined>> {
     return this.#submit((context) => releaseHold(context, input));
+  }
+  publish(input: ports.Publish): Promise<Outcome<undefined>> {
+    return this.#submit((context) => publish(context, input));
   }
   gate(input: ports.Gate): Promise<Outcome<undefined>> {
     return this.#submit((context) => gate(context, input));

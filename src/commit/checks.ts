@@ -91,6 +91,8 @@ export const checkNames = [
   'forget.slot',
   'forget.lost',
   'forget.kept',
+  'publish.seen',
+  'publish.leaving',
   'grant.limit',
   'unknown.superseded',
 ] as const;
@@ -123,5 +125,7 @@ export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
     'a replacement that ends before the lost one, and a slot nobody wants: no world gets there; a unit test does',
   'fence.lowered': 'no world lowers the fence window; a unit test does',
   'fence.settled': 'no world lowers the fence window; a unit test does',
+  'publish.seen': 'only who leads publishes, one at a time for a workload (epoch.lease); a unit test does',
+  'publish.leaving': 'the endpoints controller never lists what leaves; a unit test does',
   'release.neverBound': 'who releases what never ran may not release what was bound (owner.edge)',
 };

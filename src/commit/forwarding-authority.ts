@@ -81,6 +81,9 @@ export class ForwardingAuthority implements ports.Authority {
   postpone(input: ports.Postpone): Promise<Outcome<undefined>> {
     return this.parts.local.postpone(input);
   }
+  publish(input: ports.Publish): Promise<Outcome<undefined>> {
+    return this.parts.local.publish(input);
+  }
   move(input: ports.Move): Promise<Outcome<{ readonly stage: Stage }>> {
     return this.parts.local.move(input);
   }

@@ -109,7 +109,11 @@ export function moveReplica(
 ): ReplicaStatus {
   const { status } = replica;
   const transitions = withTransition(context, draft, status.stage, status.transitions ?? [], step);
-  const moved = plus(plus(status, change), { stage: step.to, transitions });
+  const moved = plus(
+    plus(status, change),
+    // From now on it may be listed: only `publish` takes that back.
+    step.to === 'Serving' ? { stage: step.to, transitions, isListed: true } : { stage: step.to, transitions },
+  );
   const next: ReplicaStatus = status.stage === 'Unknown' ? withoutRemarks(moved) : moved;
   putStatus(draft, 'Replica', replica.tenant, replica.name, next);
   if (isTerminal(step.to)) endReplica(context, draft, { ...replica, status: next });

@@ -4,6 +4,7 @@ import type { Reason } from './reasons.js';
 import type { Epoch, FenceRecord } from './records.js';
 import type { RemarkType } from './remarks.js';
 import type { Stage, StageActor } from './stages.js';
+import type { EndpointsStatus } from './kinds/endpoints.js';
 import type { NodeSpec, NodeStatus } from './kinds/node.js';
 import type { Replica, ReplicaStatus } from './kinds/replica.js';
 
@@ -201,6 +202,19 @@ export interface Gate extends Operation {
   readonly reason: string;
 }
 
+/** The Endpoints of a workload as they are from now on. */
+export interface Publish {
+  readonly actor: Actor;
+  readonly tenant: string;
+  readonly workload: string;
+  readonly workloadUid: string;
+  /** The resourceVersion of the Endpoints that these were made from; left out: there were none. */
+  readonly seen?: string;
+  readonly endpoints: Omit<EndpointsStatus, 'conditions'>;
+  /** Replicas that are listed no more, so that they may be asked to stop. */
+  readonly leaving: readonly ReplicaRef[];
+}
+
 export interface Grant extends Operation {
   readonly actor: Actor;
   readonly tenant: string;
@@ -290,6 +304,7 @@ export interface Authority {
   move(input: Move): Promise<Outcome<{ readonly stage: Stage }>>;
   release(input: Release): Promise<Outcome<{ readonly stage: Stage }>>;
   releaseHold(input: ReleaseHold): Promise<Outcome<undefined>>;
+  publish(input: Publish): Promise<Outcome<undefined>>;
   gate(input: Gate): Promise<Outcome<undefined>>;
   /** Grants this cell the whole limit of a tenant, as the tenant's spec is at that revision. */
   grant(input: Grant): Promise<Outcome<undefined>>;

@@ -177,6 +177,11 @@ export const reasonTable = {
     callerMay: 'never',
     cure: 'none: its members go forward',
   },
+  EndpointsChanged: {
+    meaning: 'the endpoints are not those that the new ones were made from',
+    callerMay: 'refresh',
+    cure: 'make them anew from what is there now',
+  },
   Contended: {
     meaning: 'others kept changing what the operation relies on, more often than it retries',
     callerMay: 'backoff',

@@ -31,7 +31,12 @@ function schedulingReason({ status }: Replica): { readonly reason: string; reado
   return { reason: condition?.reason ?? 'NotTriedYet', message: condition?.message ?? '' };
 }
 
+/** It runs and its probe fails: it takes no traffic until its agent says otherwise. */
+const isUnready = ({ status }: Replica): boolean =>
+  status?.stage === 'Ready' && status.readiness?.isPassing === false;
+
 function nextMoveOf(replica: Replica, stage: Stage): string {
+  if (isUnready(replica)) return `agent:${replica.status?.binding?.node ?? ''}`;
   const to = forward[stage];
   const [owner] = to === undefined ? [] : (rulesOfEdge(stage, to)[0]?.owners ?? []);
   if (stage === 'Unknown') return 'repair-controller';
@@ -53,7 +58,7 @@ function boundaryOf(replica: Replica, stage: Stage, reason: string): Boundary | 
     case 'Starting':
       return replica.status?.driverId === undefined ? 'NodeStart' : 'Readiness';
     case 'Ready':
-      return 'Traffic';
+      return isUnready(replica) ? 'Readiness' : 'Traffic';
     case 'Serving':
     case 'Unknown':
     case 'Releasing':
@@ -79,11 +84,16 @@ export function waitingOf(replica: Replica, isBatch: boolean): Waiting | undefin
   const reason =
     stage === 'Queued'
       ? schedulingReason(replica).reason
-      : (replica.status?.step ?? replica.status?.transitions?.at(-1)?.reason ?? stage);
+      : isUnready(replica)
+        ? 'ReadinessLost'
+        : (replica.status?.step ?? replica.status?.transitions?.at(-1)?.reason ?? stage);
   const boundary = boundaryOf(replica, stage, reason);
   return { boundary, reason, nextMove: nextMoveOf(replica, stage), replica };
 }
 
 /** What people are told of it. */
-export const waitingMessage = (replica: Replica): string =>
-  replica.status?.stage === 'Queued' ? schedulingReason(replica).message : (replica.status?.message ?? '');
+export const waitingMessage = (replica: Replica): string => {
+  if (replica.status?.stage === 'Queued') return schedulingReason(replica).message;
+  const { readiness, message = '' } = replica.status ?? {};
+  return isUnready(replica) ? (readiness?.message ?? message) : message;
+};

@@ -13,6 +13,8 @@ import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
 import { OrphanReconciler } from './collect/orphan-reconciler.js';
 import { RevisionReconciler } from './collect/revision-reconciler.js';
 import { Detector } from './detect/detector.js';
+import { endpointsKeysOf } from './endpoints/endpoints-keys.js';
+import { EndpointsReconciler } from './endpoints/endpoints-reconciler.js';
 import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
 import { hasUpkeep, NodeUpkeep } from './repair/node-upkeep.js';
 import type { RepairRates } from './repair/repair-budget.js';
@@ -53,6 +55,7 @@ export interface ControllersParts {
 
 type LeadingActor =
   | 'workload-controller'
+  | 'endpoints-controller'
   | 'grant-controller'
   | 'collector'
   | 'detector'
@@ -64,12 +67,12 @@ type LeadingActor =
  */
 export class Controllers {
   readonly #controllers: Record<
-    'workload' | 'orphans' | 'grant' | 'holds' | 'revisions' | 'repair' | 'nodeUpkeep',
+    'workload' | 'orphans' | 'grant' | 'holds' | 'revisions' | 'endpoints' | 'repair' | 'nodeUpkeep',
     Controller
   >;
   // One for all terms: replicas are many.
   readonly #slots: SlotIndex;
-  /** Replicas by the node they may run on. */
+  /** Replicas by the node they may run on; for as long as the process. */
   readonly #byNode: ObjectIndex<Replica>;
 
   constructor(private readonly parts: ControllersParts) {
@@ -90,6 +93,10 @@ export class Controllers {
       orphans: this.#controller('orphans', { ...workloads, listKeys: listMembers('Replica') }),
       revisions: this.#controller('revisions', { ...workloads, listKeys: listMembers('WorkloadRevision') }),
       grant: this.#controller('grant', { keysOf: tenantKeysOf, listKeys: keysOfAll('Tenant') }),
+      endpoints: this.#controller('endpoints', {
+        keysOf: (change) => endpointsKeysOf(byNode, change),
+        listKeys: keysOfAll('Workload'),
+      }),
       holds: this.#controller('holds', {
         keysOf: (change) => holdKeysOf(objects, change),
         listKeys: keysOfAll('Reservation'),
@@ -114,6 +121,7 @@ export class Controllers {
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#byNode.start(signal);
     await Promise.all([
       this.#lead('workload-controller', signal, (acting, term) => {
         const { slots, revisions } = this.#indexes(term);
@@ -121,6 +129,16 @@ export class Controllers {
           this.#controllers.workload.run(new WorkloadReconciler({ acting, slots, revisions }), term.signal),
           this.#controllers.orphans.run(new OrphanReconciler({ acting, slots }), term.signal),
         ];
+      }),
+      this.#lead('endpoints-controller', signal, (acting, term) => {
+        this.#slots.start(term.signal);
+        const { nodes } = this.parts;
+        const observer = nodes && this.#brakeObserver(nodes);
+        const reconciler = new EndpointsReconciler({
+          ...{ acting, slots: this.#slots },
+          ...(observer !== undefined && { brakes: observer }),
+        });
+        return [this.#controllers.endpoints.run(reconciler, term.signal)];
       }),
       this.#lead('grant-controller', signal, (acting, term) => [
         this.#controllers.grant.run(new GrantReconciler(acting), term.signal),
@@ -140,18 +158,13 @@ export class Controllers {
   async #watchNodes(signal: AbortSignal): Promise<void> {
     const { nodes } = this.parts;
     if (nodes === undefined) return;
-    const { freshness, fence, brakeRules, repairRates } = nodes;
-    const { objects, env } = this.parts;
+    const { freshness, fence, repairRates } = nodes;
+    const brakes = this.#brakeObserver(nodes);
     const detector = new Detector(freshness);
     const { repair, nodeUpkeep } = this.#controllers;
     await Promise.all([
       this.#lead('detector', signal, (acting, term) => [detector.run(acting, term.signal)]),
       this.#lead('repair-controller', signal, (acting, term) => {
-        this.#byNode.start(term.signal);
-        const brakes = new BrakeObserver({
-          ...{ objects, freshness, env },
-          ...(brakeRules !== undefined && { rules: brakeRules }),
-        });
         const rates = repairRates === undefined ? {} : { rates: repairRates };
         const reconciler = new RepairReconciler({ ...{ acting, freshness, fence, brakes }, ...rates });
         return [
@@ -162,6 +175,14 @@ export class Controllers {
         ];
       }),
     ]);
+  }
+
+  #brakeObserver({ freshness, brakeRules }: NonNullable<ControllersParts['nodes']>): BrakeObserver {
+    const { objects, env } = this.parts;
+    return new BrakeObserver({
+      ...{ objects, freshness, env },
+      ...(brakeRules !== undefined && { rules: brakeRules }),
+    });
   }
 
   #controller(name: string, keys: Pick<ControllerParts, 'keysOf' | 'listKeys'>): Controller {

@@ -141,6 +141,7 @@ export async function openWorld(seed: number) {
       case 'Starting':
         return 'Ready';
       case 'Ready':
+      case 'Serving':
         return behaviour.exits.get(replica.metadata.name);
       case 'Releasing':
         return behaviour.agentStops ? 'Released' : undefined;

@@ -45,9 +45,9 @@ describe('the controllers over a store', () => {
     await until(() => workload('web')?.status?.readyReplicas === 5, 'five are ready');
     await changeSpec('Workload', 'default', 'web', { replicas: 1 });
     await until(() => replicas().length === 1, 'one is left');
-    expect(replicas()).toEqual(['web-0-1 Ready']);
+    expect(replicas()).toEqual(['web-0-1 Serving']);
     await changeSpec('Workload', 'default', 'web', { replicas: 2 });
-    await until(() => replicas().join() === 'web-0-1 Ready,web-1-1 Ready', 'a slot can come again');
+    await until(() => replicas().join() === 'web-0-1 Serving,web-1-1 Serving', 'a slot can come again');
   });
 
   it('[L9] go quiet when there is nothing to do', async () => {
@@ -71,7 +71,7 @@ describe('the controllers over a store', () => {
     await world.run(world.nowMs + 300_000);
     stop.abort();
     expect(changed, 'nothing but leases is written').toEqual([]);
-    expect(leases().filter((version) => !before.includes(version))).toHaveLength(3);
+    expect(leases().filter((version) => !before.includes(version))).toHaveLength(4);
   });
 
   it('replace a replica that failed, later each time, and keep the last two for people to look at', async () => {
@@ -82,10 +82,10 @@ describe('the controllers over a store', () => {
     await startPlacing();
     await create('Workload', 'default', 'web', serviceSpec(1));
     const startedMs = world.nowMs;
-    await until(() => replicas().includes('web-0-5 Ready'), 'the fifth is ready');
+    await until(() => replicas().includes('web-0-5 Serving'), 'the fifth is ready');
     expect(world.nowMs - startedMs).toBeGreaterThan(1_000 + 2_000 + 4_000 + 8_000);
     await until(() => replicas().length === 3, 'older ones are forgotten');
-    expect(replicas()).toEqual(['web-0-3 Failed', 'web-0-4 Failed', 'web-0-5 Ready']);
+    expect(replicas()).toEqual(['web-0-3 Failed', 'web-0-4 Failed', 'web-0-5 Serving']);
   });
 
   it('hold replicas of a suspended workload back until it goes on', async () => {
@@ -255,7 +255,7 @@ describe('the controllers over a store', () => {
     );
     await until(() => replicas().length === 0, 'nothing is left');
     await create('Workload', 'default', 'web', serviceSpec(1));
-    await until(() => replicas().join() === 'web-0-1 Ready', 'the name can be used again');
+    await until(() => replicas().join() === 'web-0-1 Serving', 'the name can be used again');
   });
 
   it('make the gang of a workload before its members, and keep it current', async () => {
@@ -316,13 +316,13 @@ describe('the controllers over a faulty network', () => {
       await startPlacing();
       await create('Workload', 'default', 'web', serviceSpec(6));
       await create('Workload', 'default', 'api', serviceSpec(3));
-      await until(() => replicas().filter((line) => line.endsWith('Ready')).length === 9, `seed ${seed}`);
+      await until(() => replicas().filter((line) => line.endsWith('Serving')).length === 9, `seed ${seed}`);
       const leader = objects.get<Lease>('Lease', undefined, 'workload-controller')?.spec.holder ?? '';
       servers.get(leader)?.kill();
       await changeSpec('Workload', 'default', 'web', { replicas: 2 });
       await changeSpec('Workload', 'default', 'api', { replicas: 8 });
       await until(
-        () => replicas().filter((line) => line.endsWith('Ready')).length === 10,
+        () => replicas().filter((line) => line.endsWith('Serving')).length === 10,
         `seed ${seed}: scaled`,
       );
       await until(() => replicas().length === 10, `seed ${seed}: forgotten`);

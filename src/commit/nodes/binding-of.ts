@@ -13,6 +13,15 @@ export const nodeOfReplica = ({ status }: Replica): string | undefined =>
 /** What a change must alter for the agent to be told. */
 export const markOf = ({ status }: Replica): string => `${status?.stage} ${status?.intent?.operation ?? ''}`;
 
+/** A replica as its node may know it while it has not left the endpoints: nobody has asked it to stop yet. */
+export function unasked(replica: Replica): Replica {
+  const { status } = replica;
+  if (status === undefined) return replica;
+  const { intent: _, ...rest } = status;
+  const stage = status.stage === 'Releasing' ? 'Serving' : status.stage;
+  return { ...replica, status: { ...rest, stage } };
+}
+
 /** A replica as its agent is told of it; undefined if it is bound to no node. */
 export function bindingOf(
   objects: Pick<Objects, 'get'>,

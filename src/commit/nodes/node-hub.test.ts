@@ -28,6 +28,9 @@ class Ears {
   }
 }
 
+const stageIn = ({ cache }: TestCell): unknown =>
+  cache.get({ kind: 'Replica', namespace: 't', name: 'api-0-1' })?.object.status?.['stage'];
+
 const settle = async (isSo: () => boolean): Promise<void> => {
   for (let turn = 0; turn < 2_000 && !isSo(); turn++) await new Promise((resolve) => setTimeout(resolve, 1));
   expect(isSo()).toBe(true);
@@ -91,6 +94,30 @@ describe('NodeHub', () => {
     await settle(() => ears.bindings.at(-1) === 'gone');
     const answer = ears.heard.find((each) => each.kind === 'reported' && each.id === 8);
     expect(answer).toMatchObject({ outcome: { kind: 'Committed', result: { stage: 'Released' } } });
+  });
+
+  it('tells a node to stop what serves only after it has left the endpoints', async () => {
+    const { cell, open } = await openHub();
+    await cell.tenant('t');
+    const epoch = await cell.node('n1');
+    const workload = await cell.workload('t', 'api', { cpu: '1' });
+    const replica = await cell.incarnate(workload, '0');
+    await cell.bind(replica, 'n1');
+    for (const stage of ['Starting', 'Ready'] as const) await cell.report(replica, stage);
+    await cell.move(replica, 'endpoints-controller', 'Serving');
+    await settle(() => stageIn(cell) === 'Serving');
+    const [ears] = await open('n1', epoch);
+    await cell.evict(replica);
+    await settle(() => stageIn(cell) === 'Releasing');
+    // One that comes now is not told either.
+    const [again] = await open('n1', epoch);
+    expect([ears.bindings, again.bindings]).toEqual([['whole: api-0-1 Serving'], ['whole: api-0-1 Serving']]);
+    await cell.authority.publish({
+      ...{ actor: cell.actors['endpoints-controller'], tenant: 't', workload: 'api' },
+      ...{ workloadUid: workload.metadata.uid, endpoints: { addresses: [] } },
+      leaving: [{ tenant: 't', name: 'api-0-1', uid: replica.metadata.uid }],
+    });
+    await settle(() => again.bindings.at(-1) === 'api-0-1 Releasing');
   });
 
   it('[S8] tells whoever speaks under an epoch that is over, also before it speaks', async () => {

@@ -14,8 +14,9 @@ import type {
 import { ObjectIndex } from '../../model/object-index.js';
 import type { Authority, ObjectChange, Objects, Outcome, Register } from '../../model/ports.js';
 import { type Epoch, isOlderEpoch, nodeLeaseName, shownEpoch } from '../../model/records.js';
-import { bindingOf, markOf, nodeOfReplica } from './binding-of.js';
+import { bindingOf, markOf, nodeOfReplica, unasked } from './binding-of.js';
 import { renewPeriodSeconds } from './renew-period.js';
+import { Withdrawals } from './withdrawals.js';
 
 export interface NodeHubParts {
   readonly objects: Objects;
@@ -31,6 +32,8 @@ export interface HubCounters {
   readonly renewals: number;
   readonly reports: number;
   readonly stale: number;
+  /** Replicas that were asked to stop although clients may still have been sent to them: the wait was over. */
+  readonly stoppedWhileListed: number;
 }
 
 interface Line extends NodeHello {
@@ -61,10 +64,12 @@ export class NodeHub implements NodeStreams {
   readonly #index: ObjectIndex<Replica>;
   #waiting: Line[] = [];
   #timer: Timer | undefined;
-  readonly #counted = { renewals: 0, reports: 0, stale: 0 };
+  readonly #counted = { renewals: 0, reports: 0, stale: 0, stoppedWhileListed: 0 };
+  readonly #withdrawals: Withdrawals;
 
   constructor(private readonly parts: NodeHubParts) {
     this.#index = new ObjectIndex<Replica>(parts.objects, 'Replica', nodeOfReplica);
+    this.#withdrawals = new Withdrawals({ env: parts.env, onOver: (replica) => this.#tellLate(replica) });
   }
 
   get counters(): HubCounters {
@@ -86,6 +91,7 @@ export class NodeHub implements NodeStreams {
       'abort',
       () => {
         this.#timer?.cancel();
+        this.#withdrawals.close();
         for (const line of this.#lines.values())
           this.#end(line, { kind: 'closed', message: 'the server stops' });
       },
@@ -213,6 +219,16 @@ export class NodeHub implements NodeStreams {
     const before = change.before && nodeOfReplica(change.before as Replica);
     if (after !== undefined && node !== undefined) this.#tell(node, after);
     else if (before !== undefined) this.#tellGone(before, uid);
+    if (node === undefined) this.#withdrawals.forget(uid);
+  }
+
+  /** Its wait to leave the endpoints is over; it may be another one by now, or gone. */
+  #tellLate({ metadata: { namespace, name, uid } }: Replica): void {
+    const live = this.parts.objects.get<Replica>('Replica', namespace, name);
+    const node = live?.metadata.uid === uid ? nodeOfReplica(live) : undefined;
+    if (live === undefined || node === undefined) return this.#withdrawals.forget(uid);
+    this.#counted.stoppedWhileListed += 1;
+    this.#tell(node, live);
   }
 
   /** Somebody has registered the node again: whoever still speaks under the last epoch learns it now. */
@@ -223,15 +239,20 @@ export class NodeHub implements NodeStreams {
     this.#stale(line, `node ${name} has registered again, under epoch ${shownEpoch(epoch)}`);
   }
 
-  #tell(node: string, replica: Replica): void {
+  #tell(node: string, stored: Replica): void {
     const line = this.#lines.get(node);
     if (line === undefined || line.isBehind) return;
+    const replica = this.#asToBeTold(stored);
     const { uid } = replica.metadata;
     const last = line.told.get(uid);
     if (last === markOf(replica)) return;
     const binding = bindingOf(this.parts.objects, replica, last === undefined);
     if (binding !== undefined) this.#send(line, [binding], [], false);
     line.told.set(uid, markOf(replica));
+  }
+
+  #asToBeTold(replica: Replica): Replica {
+    return this.#withdrawals.isHeld(replica) ? unasked(replica) : replica;
   }
 
   #tellGone(node: string, uid: string): void {
@@ -245,7 +266,8 @@ export class NodeHub implements NodeStreams {
     line.isBehind = false;
     line.told.clear();
     const bindings: NodeBinding[] = [];
-    for (const replica of this.#index.of(line.node)) {
+    for (const stored of this.#index.of(line.node)) {
+      const replica = this.#asToBeTold(stored);
       const binding = bindingOf(this.parts.objects, replica, true);
       if (binding === undefined) continue;
       bindings.push(binding);

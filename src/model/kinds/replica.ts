@@ -116,6 +116,9 @@ const status = record(
       { isPassing: flag('Whether it can take traffic.') },
       { message: text('Why not.') },
     ),
+    isListed: flag(
+      'It may be among the addresses of its service: from Serving until the Endpoints are published without it. While so it is not asked to stop, for a bounded time.',
+    ),
     ports: mapOf('Its ports by name.', count('A port number.', { minimum: 1, maximum: 65_535 })),
     message: text('What people should know of its stage.'),
     conditions,

@@ -15,14 +15,28 @@ export function failuresBefore({ spec, status }: Replica, type: Kind): number {
   return type === 'Batch' ? spec.incarnation - 1 : 0;
 }
 
+// One that took traffic for so long was well; before that it fails as often as it is started.
+const servedMsLeast = 60_000;
+
+/**
+ * Whether it took traffic for long enough to begin counting anew. By the times that its moves carry: how long a slot
+ * waits depends on it, and never whether something is done.
+ */
+function hasServed({ status }: Replica): boolean {
+  const transitions = status?.transitions ?? [];
+  const serving = transitions.findLastIndex(({ to }) => to === 'Serving');
+  const [from, until] = [transitions[serving], transitions[serving + 1]];
+  if (serving === -1 || from === undefined || until === undefined) return false;
+  return Date.parse(until.at) - Date.parse(from.at) >= servedMsLeast;
+}
+
 /** The same after it has ended. A service that ends by itself has failed whatever it says, unless it had served. */
 export function failuresAfter(replica: Replica, type: Kind): number {
   const stage = replica.status?.stage ?? 'Queued';
   if (!isTerminal(stage)) return failuresBefore(replica, type);
   if (type === 'Batch') return failuresBefore(replica, type) + (stage === 'Failed' ? 1 : 0);
   if (stage === 'Released') return failuresBefore(replica, type);
-  const hasServed = replica.status?.transitions?.some(({ to }) => to === 'Serving') ?? false;
-  return hasServed ? 1 : failuresBefore(replica, type) + 1;
+  return hasServed(replica) ? 1 : failuresBefore(replica, type) + 1;
 }
 
 const firstDelayMs = 1_000;

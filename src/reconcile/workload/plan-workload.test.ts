@@ -159,7 +159,11 @@ describe('the plan of a slot that is wanted', () => {
     const replica = replicaOf(0, 'Failed', { failures: 5 });
     const [first] = replica.status?.transitions ?? [];
     if (first === undefined) throw new Error('no transition');
-    const transitions = [first, { ...first, to: 'Serving' as const }];
+    const transitions = [
+      first,
+      { ...first, to: 'Serving' as const, at: '2026-01-01T00:01:00Z' },
+      { ...first, to: 'Failed' as const, at: '2026-01-01T00:02:00Z' },
+    ];
     const input = inputOf(service(1), [replicaOf(0, 'Failed', { failures: 5, transitions })]);
     expect(planWorkload(input).steps[0]).toMatchObject({ failuresBefore: 1 });
   });

@@ -256,6 +256,24 @@ export class HonestCell extends TestCell {
     });
   }
 
+  /** Publishes the endpoints of workload `gpu` with this replica, and without it again. */
+  list(name: string): void {
+    this.publish(name, true);
+  }
+  unlist(name: string): void {
+    this.publish(name, false);
+  }
+  publish(name: string, isListed: boolean, isSaid = isListed): void {
+    this.transact('server-1', (draft) => {
+      this.#change(draft, name, ({ isListed: _, ...status }) => ({
+        ...status,
+        ...(isSaid && { isListed: true }),
+      }));
+      const addresses = isListed ? [{ replica: name, node: 'n1', address: '10.0.0.1' }] : [];
+      draft.put(`/s/Endpoints/${tenant}/gpu`, { status: { addresses } });
+    });
+  }
+
   /** From Queued to Ready on a node. */
   run(name: string, node: string, choice: Choice = {}): void {
     this.bind(name, node, choice);
@@ -312,6 +330,7 @@ export class HonestCell extends TestCell {
       rank: 'Borrowed',
     });
     this.move(gpu, 'Serving', 'endpoints-controller');
+    this.list(gpu);
     this.move(web, 'Starting', 'agent:n1');
     this.move(once, 'Starting', 'agent:n2');
     this.move(once, 'Succeeded', 'agent:n2');
@@ -326,6 +345,7 @@ export class HonestCell extends TestCell {
     );
     this.move(web, 'Released', 'agent:n1');
     this.move(gpu, 'Releasing', 'user');
+    this.unlist(gpu);
     this.move(gpu, 'Released', 'agent:n1');
     this.forget(gpu, slotKey(tenant, 'gpu', '0'));
     this.altering((draft) =>

@@ -9,13 +9,16 @@ import { ReservedCapacity } from './reserved-capacity.js';
 import { SingleBinding } from './single-binding.js';
 import { Slots } from './slots.js';
 import { TenantGrants } from './tenant-grants.js';
+import { Traffic } from './traffic.js';
 
-/** The checkers of one run; the world tells executions to `bindings`. S11 is a WatchWitness per watched prefix. */
+/** The checkers of one run; the world tells executions to `bindings` and stops to `traffic`. S11 is a WatchWitness per watched prefix. */
 export function safetyCheckers(writers?: readonly WriterRule[]): {
   readonly bindings: SingleBinding;
+  readonly traffic: Traffic;
   readonly all: readonly SafetyChecker[];
 } {
   const bindings = new SingleBinding();
+  const traffic = new Traffic();
   const all = [
     new ExclusiveOwners(),
     new NodeCapacity(),
@@ -27,6 +30,7 @@ export function safetyCheckers(writers?: readonly WriterRule[]): {
     new Epochs(),
     new ReservedCapacity(),
     new Slots(),
+    traffic,
   ];
-  return { bindings, all };
+  return { bindings, traffic, all };
 }

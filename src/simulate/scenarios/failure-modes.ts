@@ -67,7 +67,9 @@ export const failureModes: readonly Scenario[] = [
       let wereThere = 0;
       // Judged while wake-ups are still dropped: when they come again, it would show nothing.
       world.wire.after(58_000, () => {
-        wereThere = liveReplicasOf(world, 'scores').filter(({ status }) => status?.stage === 'Ready').length;
+        wereThere = liveReplicasOf(world, 'scores').filter(
+          ({ status }) => status?.stage === 'Ready' || status?.stage === 'Serving',
+        ).length;
       });
       return () =>
         unlessSo([

@@ -6,6 +6,7 @@ import { refOf } from '../../model/replica-ref.js';
 import type { Epoch } from '../../model/records.js';
 import { nodeLeaseName } from '../../model/records.js';
 import type { Stage } from '../../model/stages.js';
+import { awaitsWithdrawal, withdrawWaitMs } from '../../model/withdrawal.js';
 import type { Life, SimProcess } from './sim-process.js';
 import type { World } from './world.js';
 
@@ -160,6 +161,7 @@ class ScriptedAgent {
         }
         return;
       case 'Releasing':
+        if (this.#isHeld(replica)) return;
         this.#stop(uid);
         await this.#report(life, authority, epoch, replica, 'Released', 'Stopped');
         return;
@@ -172,6 +174,13 @@ class ScriptedAgent {
         // It has ended, whatever runs here.
         this.#stop(uid);
     }
+  }
+
+  /** As a server would: it is not told to stop while clients may be sent to it, for a bounded time. */
+  #isHeld(replica: Replica): boolean {
+    if (!awaitsWithdrawal(replica)) return false;
+    const sinceMs = this.world.releasedAtMs(replica) ?? this.world.time.nowMs;
+    return this.world.time.nowMs - sinceMs < withdrawWaitMs;
   }
 
   #start(replica: Replica): boolean {

@@ -106,10 +106,6 @@ class Meddler {
         operation: `gate/${node.metadata.name}`,
       });
     }
-    const endpoints = own.get('endpoints-controller');
-    for (const replica of objects.list<Replica>('Replica'))
-      if (replica.status?.stage === 'Ready' && endpoints !== undefined)
-        await this.#move(authority, endpoints, replica, 'Serving', 'calm');
   }
 
   async #meddle(
@@ -152,7 +148,9 @@ class Meddler {
       case 2: {
         const kind = random.pick(['drain', 'rollout', 'user'] as const);
         await authority.evict({
-          actor: random.chance(0.8) ? actorOf(kind) : anyActor(),
+          actor: random.chance(0.8)
+            ? ((kind === 'drain' ? pretend(life, reach, kind) : undefined) ?? actorOf(kind))
+            : anyActor(),
           replica: refOf(at('Ready', 'Serving')),
           reason: 'Meddling',
           operation: id,
@@ -176,7 +174,7 @@ class Meddler {
       case 5:
         await this.#move(
           authority,
-          actorOf('endpoints-controller'),
+          pretend(life, reach, 'endpoints-controller') ?? actorOf('endpoints-controller'),
           replica,
           replica.status?.stage === 'Ready' ? 'Serving' : 'Ready',
           id,

@@ -75,6 +75,7 @@ const operations: readonly (keyof Authority)[] = [
   'move',
   'release',
   'releaseHold',
+  'publish',
   'gate',
   'grant',
   'attest',

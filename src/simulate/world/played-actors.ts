@@ -6,9 +6,16 @@ import type { Life } from './sim-process.js';
 export type ActorKind = Actor['kind'];
 
 /** The actors it plays under leases of its own. */
-export const played = ['detector', 'repair-controller', 'drain', 'rollout', 'endpoints-controller'] as const;
+export const played = ['detector', 'repair-controller', 'rollout'] as const;
 /** Those it only pretends to be, under whatever epoch it has seen of them, also long after. */
-export const pretended = ['scheduler', 'workload-controller', 'collector', 'grant-controller'] as const;
+export const pretended = [
+  'scheduler',
+  'workload-controller',
+  'endpoints-controller',
+  'drain',
+  'collector',
+  'grant-controller',
+] as const;
 
 /** An epoch that nobody ever had. */
 export const none: Epoch = { cell: 1, number: 0 };

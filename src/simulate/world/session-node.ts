@@ -4,7 +4,7 @@ import { usualProfile } from '../../agent/drivers/hollow-profile.js';
 import { NodeSession } from '../../agent/node-session.js';
 import { Wheel } from '../../agent/wheel.js';
 import { type BootInstant, msBetween, plusMs } from '../../env/instant.js';
-import type { NodeBinding } from '../../model/node-stream.js';
+import type { NodeBinding, NodeStreams } from '../../model/node-stream.js';
 import type { NodeShape } from './agent.js';
 import { remoteStreams } from './node-link.js';
 import type { Life, SimProcess } from './sim-process.js';
@@ -24,7 +24,7 @@ export function startSessionNode(world: World, servers: readonly SimProcess[], s
   });
   const member = world.addProcess(`agent-${name}`, async (life) => {
     const session = new NodeSession({
-      streams: remoteStreams(world, life, servers),
+      streams: overheard(world, remoteStreams(world, life, servers)),
       driver: driverIn(life, world, machine),
       ...{ env: life.env, wheel: new Wheel(life.env) },
       offer: { ...offer, node: name, capacity: offer.allocatable, agent: { fencing: 'Supported' } },
@@ -36,6 +36,21 @@ export function startSessionNode(world: World, servers: readonly SimProcess[], s
   world.isIdle.set(name, () => member.life === undefined && [...machine.list()].length === 0);
   return member;
 }
+
+/** Tells the world when the node hears that it shall stop something. */
+const overheard = (world: World, streams: NodeStreams): NodeStreams => ({
+  register: (input) => streams.register(input),
+  open: (hello, ears) =>
+    streams.open(hello, {
+      hasRoom: () => ears.hasRoom(),
+      hear: (message) => {
+        if (message.kind === 'bindings')
+          for (const { replica, stage, intent } of message.bindings)
+            if (stage === 'Releasing' || intent !== undefined) world.noteStop(replica);
+        ears.hear(message);
+      },
+    }),
+});
 
 /** The machine's driver as one life of its agent reaches it: events reach it while it lives, and clocks are its own. */
 const driverIn = (life: Life, world: World, machine: HollowDriver): Driver => ({

@@ -4,7 +4,8 @@ import { Checks } from '../../commit/checks.js';
 import type { Env } from '../../env/env.js';
 import { VirtualTime } from '../../env/virtual.js';
 import type { NodeStreams } from '../../model/node-stream.js';
-import type { Authority, Outcome } from '../../model/ports.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Authority, Outcome, ReplicaRef } from '../../model/ports.js';
 import { MemoryStore } from '../../store/memory.js';
 import type { Transaction, TransactOutcome } from '../../store/contract.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
@@ -149,6 +150,16 @@ export class World {
   /** The node streams of a server, while it lives. */
   nodeStreams(server: SimProcess): NodeStreams | undefined {
     return server.life === undefined ? undefined : this.streams.get(server.life);
+  }
+
+  /** A node hears that it shall stop a replica. */
+  noteStop(replica: ReplicaRef): void {
+    this.#violated(this.#checkers.traffic.noteStop(replica, this.time.nowMs));
+  }
+
+  /** When a replica that clients may be sent to was to stop; undefined: it was not. */
+  releasedAtMs({ metadata }: Replica): number | undefined {
+    return this.#checkers.traffic.askedAtMs(metadata.uid);
   }
 
   noteExecution(execution: Execution): void {

@@ -1,0 +1,51 @@
+import type { Endpoints } from '../../model/kinds/endpoints.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { ObjectIndex } from '../../model/object-index.js';
+import type { ObjectChange } from '../../model/ports.js';
+import { keyOfObject } from '../runtime/acting.js';
+import { workloadKeyOf } from '../workload/workload-keys.js';
+
+/** The services whose endpoints a change may concern. */
+export function* endpointsKeysOf(onNode: ObjectIndex<Replica>, change: ObjectChange): Generator<string> {
+  const { kind, type } = change;
+  switch (kind) {
+    case 'Workload':
+      if (type === 'ADDED') yield keyOfObject(change.object.metadata.namespace, change.object.metadata.name);
+      return;
+    case 'Replica': {
+      const [after, before] = [change.object as Replica, change.before as Replica | undefined];
+      if (type === 'DELETED' || trafficMark(after) !== trafficMark(before)) yield workloadKeyOf(after);
+      return;
+    }
+    case 'Endpoints': {
+      // Somebody else wrote or deleted them: a workload has those that are its own.
+      const { metadata } = change.object as Endpoints;
+      if (type === 'DELETED') yield keyOfObject(metadata.namespace, metadata.name);
+      return;
+    }
+    case 'Node': {
+      const [after, before] = [change.object as Node, change.before as Node | undefined];
+      if (type === 'MODIFIED' && nodeMark(after) === nodeMark(before)) return;
+      const keys = new Set<string>();
+      for (const replica of onNode.of(after.metadata.name)) keys.add(workloadKeyOf(replica));
+      yield* keys;
+    }
+  }
+}
+
+/** What of a replica its endpoints are made from. */
+const trafficMark = (replica: Replica | undefined): string => {
+  const { stage, readiness, isListed, address, intent, transitions } = replica?.status ?? {};
+  return [
+    stage,
+    readiness?.isPassing,
+    isListed,
+    address,
+    intent?.operation,
+    transitions?.at(-1)?.operation,
+  ].join(' ');
+};
+
+const nodeMark = (node: Node | undefined): string =>
+  [node?.status?.reachability, node?.status?.agent?.address, node?.spec.region, node?.spec.zone].join(' ');

@@ -1,0 +1,159 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Endpoints } from '../../model/kinds/endpoints.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import type { Outcome } from '../../model/ports.js';
+import { refOf } from '../../model/replica-ref.js';
+import { isTerminal } from '../../model/stages.js';
+import { type Acting, splitKey } from '../runtime/acting.js';
+import { carryOut } from '../runtime/carry-out.js';
+import { FirstSeen } from '../runtime/first-seen.js';
+import { Pace } from '../runtime/pace.js';
+import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
+import type { SlotIndex } from '../workload/slot-index.js';
+import { endpointsOf, type TrafficMember } from './endpoints-of.js';
+import { isListedAt, isNodeLost, lostSettleMs, nextTrafficStep } from './next-traffic-step.js';
+import type { BrakeOn } from './silent-together.js';
+
+export interface EndpointsParts {
+  readonly acting: Acting;
+  readonly slots: SlotIndex;
+  /** Made when a node is silent, and then once for a look. */
+  readonly brakes: () => BrakeOn;
+}
+
+// Endpoints of many replicas are large, and written whole: 10,000 of them every five seconds at the most.
+const replicasPerRestMs = 2;
+// So many leave with one publication; the rest with the next.
+const leavingMax = 32;
+// What is kept although nothing is heard of it is looked at again after so long.
+const keptLookMs = 5_000;
+
+/** Moves the replicas of a service between Ready and Serving, and publishes where clients find them. Keys are workloads. */
+export class EndpointsReconciler implements Reconciler {
+  readonly #seen: FirstSeen;
+  readonly #pace: Pace;
+
+  constructor(private readonly parts: EndpointsParts) {
+    this.#seen = new FirstSeen(parts.acting.env);
+    this.#pace = new Pace(parts.acting.env, replicasPerRestMs);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
+    const { acting } = this.parts;
+    const { tenant, name } = splitKey(key);
+    const workload = acting.objects.get<Workload>('Workload', tenant, name);
+    // A batch serves nobody.
+    if (workload === undefined || workload.spec.type === 'Batch') {
+      this.#seen.retain(key, []);
+      return done;
+    }
+    const restMs = this.#pace.restMs(key);
+    if (restMs > 0) return after(restMs, 'a large service is looked at now and then');
+    // Before the replicas: what is published is refused if the endpoints have changed since this look.
+    const endpoints = acting.objects.get<Endpoints>('Endpoints', tenant, name);
+    const members = this.#members(key, workload);
+    this.#pace.looked(key, members.length);
+    const isPublished = await this.#publish(workload, endpoints, members);
+    if (isPublished !== undefined && signal.aborted) return done;
+    const operations = [
+      ...(isPublished === undefined ? [] : [() => Promise.resolve(isPublished)]),
+      ...members.flatMap((member) => this.#moveOf(member) ?? []),
+    ];
+    const requeue = await carryOut(acting, 'endpoints', key, operations, signal);
+    if (requeue.kind !== 'done') return requeue;
+    const waitMs = Math.min(...members.map(waitMsOf));
+    return waitMs === Number.POSITIVE_INFINITY ? done : after(waitMs, 'readiness has to hold');
+  }
+
+  #members(key: string, workload: Workload): readonly TrafficMember[] {
+    const { objects } = this.parts.acting;
+    let brakeOn: BrakeOn | undefined;
+    const counted: string[] = [];
+    const ageMs = (id: string, isSo: boolean): number => {
+      if (!isSo) return 0;
+      counted.push(id);
+      return this.#seen.ageMs(key, id);
+    };
+    const members: TrafficMember[] = [];
+    for (const replica of this.#replicasOf(key, workload)) {
+      const { status, spec, metadata } = replica;
+      if (status === undefined || isTerminal(status.stage)) continue;
+      const node = objects.get<Node>('Node', undefined, status.binding?.node ?? '');
+      const isLost = isNodeLost(node);
+      const since = status.transitions?.findLast(({ to }) => to === 'Ready')?.operation ?? '';
+      const isReady = status.stage === 'Ready' && status.readiness?.isPassing !== false;
+      if (isLost && node !== undefined) brakeOn ??= this.parts.brakes();
+      const step = nextTrafficStep({
+        ...{ replica, node },
+        minReadySeconds:
+          objects.get<WorkloadRevision>('WorkloadRevision', metadata.namespace, spec.revision)?.spec.template
+            .minReadySeconds ?? 0,
+        readyMs: ageMs(`ready ${metadata.uid} ${since}`, isReady),
+        lostMs: ageMs(`lost ${metadata.uid}`, isLost),
+        brake: isLost && node !== undefined ? brakeOn?.(node) : undefined,
+      });
+      members.push({ replica, node, step });
+    }
+    this.#seen.retain(key, counted);
+    return members;
+  }
+
+  *#replicasOf(key: string, { metadata }: Workload): Generator<Replica> {
+    const { objects } = this.parts.acting;
+    for (const replicas of this.parts.slots.slotsOf(key, metadata.uid).values())
+      for (const { metadata: { namespace, name } } of replicas) {
+        // As the cache shows it, like the endpoints: the index may be behind, and what is published must not be.
+        const replica = objects.get<Replica>('Replica', namespace, name);
+        if (replica !== undefined) yield replica;
+      }
+  }
+
+  /** Publishes what is not as it was; undefined: all is. */
+  async #publish(
+    workload: Workload,
+    before: Endpoints | undefined,
+    members: readonly TrafficMember[],
+  ): Promise<Outcome<unknown> | undefined> {
+    const { authority, actor } = this.parts.acting;
+    const { namespace: tenant = '', name, uid, generation } = workload.metadata;
+    const endpoints = { ...endpointsOf(members), observedGeneration: generation };
+    const leaving = members
+      .filter(({ replica, step }) => replica.status?.isListed === true && !isListedAt(step, replica))
+      .slice(0, leavingMax)
+      .map(({ replica }) => refOf(replica));
+    const { conditions: _, ...published } = before?.status ?? {};
+    if (before !== undefined && leaving.length === 0 && isDeepStrictEqual(published, endpoints))
+      return undefined;
+    const seen = before?.metadata.resourceVersion;
+    return authority.publish({
+      ...{ actor, tenant, workload: name, workloadUid: uid, endpoints, leaving },
+      ...(seen !== undefined && { seen }),
+    });
+  }
+
+  #moveOf({ replica, step }: TrafficMember): (() => Promise<Outcome<unknown>>) | undefined {
+    if (step.kind !== 'Enter' && step.kind !== 'Leave') return undefined;
+    const { authority, actor } = this.parts.acting;
+    const last = replica.status?.transitions?.at(-1)?.operation ?? '';
+    const [from, to] =
+      step.kind === 'Enter' ? (['Ready', 'Serving'] as const) : (['Serving', 'Ready'] as const);
+    return () =>
+      authority.move({
+        ...{ actor, replica: refOf(replica), from, to },
+        reason: step.kind === 'Enter' ? 'ReadyLongEnough' : step.reason,
+        ...(step.kind === 'Leave' && { evidence: { message: step.message } }),
+        // From where it is now: a later move of the same sort is another one.
+        operation: `traffic/${replica.metadata.uid}/${to}/${last}`.slice(0, 253),
+      });
+  }
+}
+
+function waitMsOf({ step, node, replica }: TrafficMember): number {
+  if (step.kind === 'Wait') return step.ms;
+  if (step.kind === 'Keep') return keptLookMs;
+  const isSettling = step.kind === 'List' && isNodeLost(node) && replica.status?.stage === 'Serving';
+  return isSettling ? lostSettleMs : Number.POSITIVE_INFINITY;
+}

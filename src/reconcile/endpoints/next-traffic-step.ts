@@ -1,0 +1,78 @@
+import type { Node } from '../../model/kinds/node.js';
+import type { Replica } from '../../model/kinds/replica.js';
+
+/** What becomes of one replica's traffic. */
+export type TrafficStep =
+  /** It is not for clients, and nothing is to be done. */
+  | { readonly kind: 'Out' }
+  /** It is ready, and not for long enough yet. */
+  | { readonly kind: 'Wait'; readonly ms: number }
+  /** It starts to serve: Ready → Serving. It is listed once that is committed. */
+  | { readonly kind: 'Enter' }
+  /** It serves and is listed. */
+  | { readonly kind: 'List' }
+  /** It is listed as it was last known, although nothing is heard of it: so many are silent that it says little. */
+  | { readonly kind: 'Keep'; readonly why: string }
+  /** It serves no more, and its process goes on: Serving → Ready. */
+  | { readonly kind: 'Leave'; readonly reason: 'ReadinessLost' | 'NodeLost'; readonly message: string };
+
+export interface TrafficInput {
+  readonly replica: Replica;
+  readonly node: Node | undefined;
+  readonly minReadySeconds: number;
+  /** How long this leader has seen it Ready with its probe passing. */
+  readonly readyMs: number;
+  /** How long this leader has seen its node's lease as expired. */
+  readonly lostMs: number;
+  /** Why nothing is to be concluded from the silence of its node; undefined: nothing speaks against it. */
+  readonly brake: string | undefined;
+}
+
+/**
+ * Nodes that fall silent together are not found so at the same moment: the first ones wait for the others, so that they
+ * are judged together.
+ */
+export const lostSettleMs = 3_000;
+
+const out: TrafficStep = { kind: 'Out' };
+
+/** Its lease has expired. A late heartbeat alone says nothing of what runs there. */
+export const isNodeLost = (node: Node | undefined): boolean => {
+  const reachability: string | undefined = node?.status?.reachability;
+  return reachability !== 'Fresh' && reachability !== 'Suspect';
+};
+
+/** The whole rule of traffic (DESIGN §4, §7): readiness and leases decide it, and nothing else. */
+export function nextTrafficStep(input: TrafficInput): TrafficStep {
+  const { replica, node, minReadySeconds, readyMs, lostMs, brake } = input;
+  const { stage, readiness, isListed = false } = replica.status ?? {};
+  const isPassing = readiness?.isPassing !== false;
+  const isLost = isNodeLost(node);
+  switch (stage) {
+    case 'Ready': {
+      if (!isPassing || isLost) return out;
+      const leftMs = minReadySeconds * 1_000 - readyMs;
+      // One that is still listed was only not heard of for a while.
+      return isListed || leftMs <= 0 ? { kind: 'Enter' } : { kind: 'Wait', ms: leftMs };
+    }
+    case 'Serving':
+      if (!isPassing)
+        return { kind: 'Leave', reason: 'ReadinessLost', message: readiness?.message ?? 'its probe fails' };
+      if (!isLost) return { kind: 'List' };
+      if (brake !== undefined) return { kind: 'Keep', why: brake };
+      if (lostMs < lostSettleMs) return { kind: 'List' };
+      return { kind: 'Leave', reason: 'NodeLost', message: 'the lease of its node has expired' };
+    case 'Unknown':
+      return isListed && replica.status?.intent === undefined && brake !== undefined
+        ? { kind: 'Keep', why: brake }
+        : out;
+    default:
+      return out;
+  }
+}
+
+/** Whether the endpoints name a replica of which this is the next step. */
+export const isListedAt = (step: TrafficStep, replica: Replica): boolean =>
+  step.kind === 'List' ||
+  step.kind === 'Keep' ||
+  (step.kind === 'Enter' && replica.status?.isListed === true);
