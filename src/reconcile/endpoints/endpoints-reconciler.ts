@@ -137,7 +137,6 @@ export class EndpointsReconciler implements Reconciler {
   #moveOf({ replica, step }: TrafficMember): (() => Promise<Outcome<unknown>>) | undefined {
     if (step.kind !== 'Enter' && step.kind !== 'Leave') return undefined;
     const { authority, actor } = this.parts.acting;
-    const last = replica.status?.transitions?.at(-1)?.operation ?? '';
     const [from, to] =
       step.kind === 'Enter' ? (['Ready', 'Serving'] as const) : (['Serving', 'Ready'] as const);
     return () =>
@@ -146,7 +145,7 @@ export class EndpointsReconciler implements Reconciler {
         reason: step.kind === 'Enter' ? 'ReadyLongEnough' : step.reason,
         ...(step.kind === 'Leave' && { evidence: { message: step.message } }),
         // From where it is now: a later move of the same sort is another one.
-        operation: `traffic/${replica.metadata.uid}/${to}/${last}`.slice(0, 253),
+        operation: `traffic/${replica.metadata.uid}/${to}/${replica.metadata.resourceVersion}`,
       });
   }
 }
