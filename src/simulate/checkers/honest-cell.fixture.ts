@@ -265,7 +265,7 @@ export class HonestCell extends TestCell {
   }
   publish(name: string, isListed: boolean, isSaid = isListed): void {
     this.transact('server-1', (draft) => {
-      this.#change(draft, name, ({ isListed: _, ...status }) => ({
+      this.#change(draft, name, ({ isListed: _listed, ...status }) => ({
         ...status,
         ...(isSaid && { isListed: true }),
       }));
