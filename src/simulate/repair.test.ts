@@ -44,10 +44,10 @@ describe('a node that falls silent', () => {
   it('[S5] [S12] leaves replicas of unknown fate: one is replaced, one when its fence has expired, one waits for a human', async () => {
     const { world, silence: cut } = openWorld();
     await world.run(30_000);
-    expect(all(world)).toEqual(['once-0-1 Ready', 'anew-0-1 Ready', 'kept-0-1 Ready']);
+    expect(all(world)).toEqual(['once-0-1 Serving', 'anew-0-1 Serving', 'kept-0-1 Serving']);
     cut(1_000_000);
     await world.run(64_000);
-    expect(all(world).filter((line) => line.includes('Ready'))).toHaveLength(3);
+    expect(all(world).filter((line) => line.includes('Serving'))).toHaveLength(3);
     await world.run(80_000);
     expect(all(world)).toEqual(['once-0-1 Unknown', 'anew-0-1 Unknown', 'kept-0-1 Unknown']);
     await world.run(110_000);
@@ -72,7 +72,7 @@ describe('a node that falls silent', () => {
     await world.run(30_000);
     cut(48_000);
     await world.run(200_000);
-    expect(all(world)).toEqual(['once-0-1 Ready', 'anew-0-1 Ready', 'kept-0-1 Ready']);
+    expect(all(world)).toEqual(['once-0-1 Serving', 'anew-0-1 Serving', 'kept-0-1 Serving']);
     const wasLost = liveReplicasOf(world, 'kept')[0]?.status?.transitions?.some(({ to }) => to === 'Unknown');
     expect(wasLost).toBe(true);
   });
@@ -90,10 +90,10 @@ describe('a node that falls silent', () => {
     ]);
     expect(anew).toEqual([
       ['anew-0-1', 'Released', 'n1', 'Superseded'],
-      ['anew-0-2', 'Ready', 'n2', undefined],
+      ['anew-0-2', 'Serving', 'n2', undefined],
     ]);
-    expect(story(liveReplicasOf(world, 'kept'))).toEqual(['kept-0-1 Ready']);
-    expect(story(liveReplicasOf(world, 'once'))).toEqual(['once-0-2 Ready']);
+    expect(story(liveReplicasOf(world, 'kept'))).toEqual(['kept-0-1 Serving']);
+    expect(story(liveReplicasOf(world, 'once'))).toEqual(['once-0-2 Serving']);
     expect(world.violations).toEqual([]);
   });
 });
