@@ -65,10 +65,12 @@ export class Traffic implements SafetyChecker {
   #wrong(cell: CellView, key: string): readonly Violation[] {
     const place = placeOf(key);
     const stored = cell.state.get(key) as { readonly status?: Endpoints['status'] } | undefined;
-    return (stored?.status?.addresses ?? []).flatMap(({ replica: name }) => {
+    return (stored?.status?.addresses ?? []).flatMap(({ replica: name, fence }) => {
       this.checked += 1;
       const status: ReplicaStatus | undefined = cell.object('Replica', place?.tenant, name)?.status;
       if (status === undefined || isTerminal(status.stage) || status.isListed === true) return [];
+      // One that has ended and was forgotten; another has its name by now.
+      if (fence !== undefined && status.binding?.fence !== fence) return [];
       return [this.#violation(cell.state, `${key} lists ${name}, which was withdrawn (${status.stage})`)];
     });
   }
