@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { MonotonicInstant } from '../../env/instant.js';
 import type { Endpoints } from '../../model/kinds/endpoints.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
@@ -7,6 +8,8 @@ import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Outcome } from '../../model/ports.js';
 import { refOf } from '../../model/replica-ref.js';
 import { isTerminal } from '../../model/stages.js';
+import type { BrakeObserver } from '../../observe/brake-observer.js';
+import { shownBrake } from '../../observe/brakes.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
 import { FirstSeen } from '../runtime/first-seen.js';
@@ -15,13 +18,12 @@ import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.j
 import type { SlotIndex } from '../workload/slot-index.js';
 import { endpointsOf, type TrafficMember } from './endpoints-of.js';
 import { isListedAt, isNodeLost, lostSettleMs, nextTrafficStep } from './next-traffic-step.js';
-import type { BrakeOn } from './silent-together.js';
 
 export interface EndpointsParts {
   readonly acting: Acting;
   readonly slots: SlotIndex;
-  /** Made when a node is silent, and then once for a look. */
-  readonly brakes: () => BrakeOn;
+  /** Left out where nobody judges nodes. */
+  readonly brakes?: BrakeObserver;
 }
 
 // Endpoints of many replicas are large, and written whole: 10,000 of them every five seconds at the most.
@@ -35,10 +37,13 @@ const keptLookMs = 5_000;
 export class EndpointsReconciler implements Reconciler {
   readonly #seen: FirstSeen;
   readonly #pace: Pace;
+  // A leader knows only what it has seen as one.
+  readonly #leadingSince: MonotonicInstant;
 
   constructor(private readonly parts: EndpointsParts) {
     this.#seen = new FirstSeen(parts.acting.env);
     this.#pace = new Pace(parts.acting.env, replicasPerRestMs);
+    this.#leadingSince = parts.acting.env.clock.monotonic();
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
@@ -70,7 +75,6 @@ export class EndpointsReconciler implements Reconciler {
 
   #members(key: string, workload: Workload): readonly TrafficMember[] {
     const { objects } = this.parts.acting;
-    let brakeOn: BrakeOn | undefined;
     const counted: string[] = [];
     const ageMs = (id: string, isSo: boolean): number => {
       if (!isSo) return 0;
@@ -85,7 +89,6 @@ export class EndpointsReconciler implements Reconciler {
       const isLost = isNodeLost(node);
       const since = status.transitions?.findLast(({ to }) => to === 'Ready')?.operation ?? '';
       const isReady = status.stage === 'Ready' && status.readiness?.isPassing !== false;
-      if (isLost && node !== undefined) brakeOn ??= this.parts.brakes();
       const step = nextTrafficStep({
         ...{ replica, node },
         minReadySeconds:
@@ -93,12 +96,19 @@ export class EndpointsReconciler implements Reconciler {
             .minReadySeconds ?? 0,
         readyMs: ageMs(`ready ${metadata.uid} ${since}`, isReady),
         lostMs: ageMs(`lost ${metadata.uid}`, isLost),
-        brake: isLost && node !== undefined ? brakeOn?.(node) : undefined,
+        brake: isLost ? this.#brakeOn(node) : undefined,
       });
       members.push({ replica, node, step });
     }
     this.#seen.retain(key, counted);
     return members;
+  }
+
+  /** Why nothing is concluded from the silence of a node, if so. */
+  #brakeOn(node: Node | undefined): string | undefined {
+    const { region = 'local', zone = 'local' } = node?.spec ?? {};
+    const brake = this.parts.brakes?.now(this.#leadingSince).at(region, zone);
+    return brake === undefined || brake.state === 'Off' ? undefined : shownBrake(brake);
   }
 
   *#replicasOf(key: string, { metadata }: Workload): Generator<Replica> {
