@@ -12,6 +12,7 @@ import {
   verbs,
 } from '../src/serve/identity/authorize.js';
 import { authorityPath, joinPath, nodeStreamPath, renewPath } from '../src/model/node-wire.js';
+import { attachPath, peerSessionPath } from '../src/model/sessions.js';
 import { formatIdentity, type Identity, parseIdentity } from '../src/serve/identity/identity.js';
 
 const identities: readonly Identity[] = [
@@ -102,6 +103,8 @@ const paths = [
   joinPath,
   renewPath,
   authorityPath,
+  `${attachPath}ID`,
+  `${peerSessionPath}NODE`,
   '/anything/else',
 ];
 
@@ -122,6 +125,9 @@ function otherTable(targets: readonly { readonly name: string; readonly request:
   ]);
   return markdown(['what', ...identities.map(formatIdentity)], rows);
 }
+
+const replicaRights = (kinds: readonly KindRights[]): KindRights | undefined =>
+  kinds.find(({ kind }) => kind === 'Replica');
 
 /** docs/rights.md: what authorize answers to every identity, verb, kind and part, in tables. */
 export function rightsPage(kinds: readonly KindRights[]): string {
@@ -154,6 +160,19 @@ ${table(kinds, 'other')}
 No tenant and no name given.
 
 ${table(kinds, 'all')}
+
+## Logs and commands
+
+Subresources of replicas: \`log\` is read; \`exec\` (also what \`berth cp\` does) is created, and stands in the audit log.
+
+${otherTable(
+  (['log', 'exec'] as const).flatMap((subresource) =>
+    (['mine', 'theirs'] as const).map((namespace) => ({
+      name: `${subresource}, tenant ${namespace}`,
+      request: { kind: replicaRights(kinds), namespace, name: 'x', subresource, part: 'spec' },
+    })),
+  ),
+)}
 
 ## Paths
 

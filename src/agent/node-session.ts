@@ -7,6 +7,7 @@ import type { Epoch, FenceRecord } from '../model/records.js';
 import type { Driver } from './driver.js';
 import { Jobs } from './jobs.js';
 import { MemoryRefusals, type Refusals } from './refusals.js';
+import type { AgentSessions } from './sessions/agent-sessions.js';
 import type { Wheel } from './wheel.js';
 
 export interface NodeSessionParts {
@@ -18,6 +19,8 @@ export interface NodeSessionParts {
   readonly wheel: Wheel;
   /** What the node offers. */
   readonly offer: Omit<Register, 'operation' | 'leaseSeconds'>;
+  /** Told that somebody wants something of a replica here. Hollow nodes have nothing to show. */
+  readonly sessions?: Pick<AgentSessions, 'attach'>;
   /** Told why it is not heard. */
   readonly onProblem: (message: string) => void;
 }
@@ -213,6 +216,8 @@ export class NodeSession {
         return this.#jobs.told(message);
       case 'reported':
         return this.#jobs.answered(message.id, message.outcome);
+      case 'attach':
+        return this.parts.sessions?.attach(message.id, message.request);
       case 'closed':
         this.parts.onProblem(message.message);
         this.#cut();

@@ -1,7 +1,7 @@
 import type { BootInstant } from '../env/instant.js';
 import type { NodeBinding } from '../model/node-stream.js';
+import type { LogLabels } from '../model/log-record.js';
 import type { Template } from '../model/parts/template.js';
-import type { LogLabels } from './logs/log-record.js';
 import type { LogWriter } from './logs/log-writer.js';
 
 /** Why an execution is over, as one word that stands on the replica. */

@@ -44,6 +44,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./replay.js')).replayCommand(),
   },
   {
+    name: 'logs',
+    description: 'show what replicas have written',
+    load: async () => (await import('./logs.js')).logsCommand(),
+  },
+  {
+    name: 'exec',
+    description: 'run a command beside a replica',
+    load: async () => (await import('./exec.js')).execCommand(),
+  },
+  {
+    name: 'cp',
+    description: 'copy files to a replica or from it',
+    load: async () => (await import('./cp.js')).cpCommand(),
+  },
+  {
     name: 'events',
     description: 'show what happened',
     load: async () => (await import('./events.js')).eventsCommand(),

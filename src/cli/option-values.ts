@@ -17,6 +17,12 @@ export const countOf = (text: string): number => {
   return Number(text);
 };
 
+/** Reads a whole number from 0 up. */
+export const wholeNumberOf = (text: string): number => {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It is a whole number from 0 up.');
+  return Number(text);
+};
+
 /** Reads a value that is one of a few words; a typo is told the nearest. */
 export const oneOf =
   <T extends string>(allowed: readonly T[]) =>

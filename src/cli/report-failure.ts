@@ -11,6 +11,7 @@ export interface Addressed {
 
 const codesOfErrors: Partial<Record<ErrorCode, ExitCode>> = {
   ServerUnreachable: exitCodes.unreachable,
+  NodeNotConnected: exitCodes.unreachable,
   Unauthorized: exitCodes.notAllowed,
   Forbidden: exitCodes.notAllowed,
   UnknownOutcome: exitCodes.timedOut,

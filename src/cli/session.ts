@@ -3,7 +3,7 @@ import { BerthClient, kubeconfigPath, readKubeconfig } from '../client/client.js
 import type { Env } from '../env/env.js';
 import { realEnv } from '../env/real.js';
 import { usageFailure } from './command-failure.js';
-import { type ExitCode, exitCodes } from './exit-codes.js';
+import { exitCodes } from './exit-codes.js';
 import { KindLookup } from './kind-lookup.js';
 import type { Addressed } from './report-failure.js';
 import { painted, say } from './terminal.js';
@@ -76,7 +76,8 @@ export async function openSession(options: ClientOptions): Promise<Session & { c
 /** Runs the work of a client command: opens a session, closes it, and turns every error into a line and an exit code. */
 export async function inSession(
   options: ClientOptions,
-  work: (session: Session) => Promise<ExitCode | void>,
+  /** Gives the exit code; for a command that was run elsewhere, whatever it ended with. */
+  work: (session: Session) => Promise<number | void>,
 ): Promise<void> {
   let addressed: Addressed | undefined;
   try {

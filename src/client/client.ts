@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { Env } from '../env/env.js';
 import { realEnv } from '../env/real.js';
 import { BerthError, isBerthError } from '../model/errors.js';
@@ -15,7 +16,7 @@ import type {
   Draft,
 } from './client-options.js';
 import { type KindPath, pathOf } from './kind-path.js';
-import { readKubeconfig } from './kubeconfig.js';
+import { readKubeconfig, type ServerAccess } from './kubeconfig.js';
 import {
   type FollowEvent,
   type FollowSource,
@@ -27,6 +28,7 @@ import { type ObjectRow, type ObjectTable, rowIn, tableIn, tableMediaType } from
 import { retry, RetryBudget, type RetryPolicy, valueOf } from './retry-policy.js';
 import { errorOfAnswer } from './status-error.js';
 import { Transport, type TransportRequest } from './transport.js';
+import { upgrade } from './upgrade.js';
 
 export { BerthError, isBerthError } from '../model/errors.js';
 export type { BerthObject } from '../model/object.js';
@@ -56,6 +58,8 @@ const patchTypes = {
 } as const;
 
 const pageSizeUsual = 500;
+// Whoever reads what goes on ends it; this is as long as a timer takes.
+const goesOnMsMax = 20 * 24 * 3_600_000;
 // A list whose later pages have expired begins anew this often before the caller hears of it.
 const listRestartsMax = 3;
 // How long after its agreed end a watch is taken for dead.
@@ -65,6 +69,7 @@ const watchGraceMs = 10_000;
 export class BerthClient {
   readonly #env: Env;
   readonly #transport: Transport;
+  readonly #access: ServerAccess;
   readonly #timeoutMs: number;
   readonly #watchMs: number;
   readonly #policy: RetryPolicy;
@@ -73,6 +78,7 @@ export class BerthClient {
 
   constructor(options: ClientOptions) {
     this.#env = options.env ?? realEnv();
+    this.#access = options.access;
     this.#transport = new Transport({
       access: options.access,
       env: this.#env,
@@ -120,6 +126,23 @@ export class BerthClient {
   /** Any document of the server: discovery, OpenAPI, its version. */
   read(path: string, options: CallOptions & { readonly query?: URLSearchParams } = {}): Promise<unknown> {
     return this.#read(path, options.query ?? new URLSearchParams(), options.signal);
+  }
+
+  /** A document of lines that goes on for as long as it takes, as they come: a log. */
+  lines(path: string, query: URLSearchParams, signal?: AbortSignal): AsyncGenerator<string, void> {
+    return this.#transport.lines({
+      ...{ method: 'GET', path, query, signal },
+      beginMs: this.#timeoutMs,
+      timeoutMs: goesOnMsMax,
+    });
+  }
+
+  /** A connection that goes on in both directions: a command beside a replica. */
+  upgrade(path: string, query: URLSearchParams, protocol: string, signal?: AbortSignal): Promise<Duplex> {
+    const timeoutMs = this.#timeoutMs;
+    return upgrade(this.#env, this.#access, {
+      ...{ path: `${path}?${query.toString()}`, protocol, timeoutMs, signal },
+    });
   }
 
   /** All objects, at one version, read page by page. */

@@ -1,18 +1,15 @@
-import type { IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween } from '../env/instant.js';
-import { BerthError } from '../model/errors.js';
 import type { NodeEars, NodeHello, NodeLine, NodeStreams } from '../model/node-stream.js';
 import { type DownLine, nodeProtocol, nodeStreamPath, type UpLine } from '../model/node-wire.js';
 import type { Outcome, Register } from '../model/ports.js';
 import { readLines } from '../model/read-lines.js';
 import type { Epoch } from '../model/records.js';
+import { attachPath, type SessionDial, sessionProtocol } from '../model/sessions.js';
 import type { ServerAccess } from './kubeconfig.js';
-import { errorOfAnswer } from './status-error.js';
-import { readAnswer } from './transport.js';
+import { upgrade } from './upgrade.js';
 
 export interface NodeConnectionParts {
   /** Where to connect to and as whom; asked anew for every attempt, so that the next server is tried. */
@@ -34,11 +31,13 @@ const unsentBytesMax = 8 * 1024 * 1024;
  * The node streams of one process over one connection to a server. When it is cut every line ends, and lines that are
  * opened before there is another end at once: sessions try again after their own pauses.
  */
-export class NodeConnection implements NodeStreams {
+export class NodeConnection implements NodeStreams, SessionDial {
   readonly #lines = new Map<string, NodeEars>();
   readonly #asked = new Map<number, (outcome: Registered) => void>();
   readonly #stop = new AbortController();
   #socket: Duplex | undefined;
+  // Of the last connection that was tried.
+  #access: ServerAccess | undefined;
   #ids = 0;
   #heardAt: MonotonicInstant;
   #running: Promise<void> = Promise.resolve();
@@ -94,6 +93,15 @@ export class NodeConnection implements NodeStreams {
         this.#write({ node, kind: 'close' });
       },
     };
+  }
+
+  /** At the server that the streams are with: it is the one that waits. */
+  dial(_: string, id: string): Promise<Duplex> {
+    const { env } = this.parts;
+    const { signal } = this.#stop;
+    return upgrade(env, this.#access ?? this.parts.access(), {
+      ...{ path: `${attachPath}${id}`, protocol: sessionProtocol, timeoutMs: connectMs, signal },
+    });
   }
 
   #write(line: UpLine): boolean {
@@ -158,48 +166,10 @@ export class NodeConnection implements NodeStreams {
 
   #connect(): Promise<Duplex> {
     const { env } = this.parts;
-    const { url, ca, cert, key, token } = this.parts.access();
-    const prefix = new URL(url).pathname.replace(/\/$/, '');
-    return new Promise((resolve, reject) => {
-      const request = httpsRequest(url, {
-        path: `${prefix}${nodeStreamPath}`,
-        agent: false,
-        ...(ca !== undefined && { ca }),
-        ...(cert !== undefined && { cert }),
-        ...(key !== undefined && { key }),
-        headers: {
-          connection: 'Upgrade',
-          upgrade: nodeProtocol,
-          'user-agent': 'berth',
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        },
-      });
-      const timer = env.after(connectMs, () => request.destroy(new Error(`${url} does not answer`)));
-      const giveUp = (): void => void request.destroy();
-      this.#stop.signal.addEventListener('abort', giveUp, { once: true });
-      const settle = (): void => {
-        timer.cancel();
-        this.#stop.signal.removeEventListener('abort', giveUp);
-      };
-      request.once('upgrade', (_: IncomingMessage, socket: Duplex, head: Buffer) => {
-        settle();
-        // What reads it sees the error.
-        socket.on('error', () => undefined);
-        if (head.length > 0) socket.unshift(head);
-        resolve(socket);
-      });
-      request.once('response', (response) => {
-        settle();
-        void readAnswer(response).then(
-          (answer) => reject(errorOfAnswer(response.statusCode ?? 0, answer)),
-          reject,
-        );
-      });
-      request.once('error', (error) => {
-        settle();
-        reject(new BerthError('ServerUnreachable', `${url}: ${error.message}`, { cause: error }));
-      });
-      request.end();
+    const { signal } = this.#stop;
+    const access = (this.#access = this.parts.access());
+    return upgrade(env, access, {
+      ...{ path: nodeStreamPath, protocol: nodeProtocol, timeoutMs: connectMs, signal },
     });
   }
 

@@ -4,7 +4,7 @@ import type { Env } from '../env/env.js';
 import type { DecisionLimits, Decisions } from '../model/decisions.js';
 import { CellRecords } from '../objects/cell-records.js';
 import { DecisionLog } from '../objects/decisions/decision-log.js';
-import { SharedDecisions } from '../objects/decisions/shared-decisions.js';
+import { type OtherServer, SharedDecisions } from '../objects/decisions/shared-decisions.js';
 import type { Store } from '../store/contract.js';
 import { singleKey } from '../store/key-range.js';
 import { announceEveryMs, CellServers, type ServerRecord } from './cell-servers.js';
@@ -74,9 +74,12 @@ export interface SharingOptions {
 }
 
 /** The decisions of all servers on one store. Tells the others of this one until it is closed. */
-export async function shareDecisions(
-  options: SharingOptions,
-): Promise<{ readonly decisions: Decisions; close(): Promise<void> }> {
+export async function shareDecisions(options: SharingOptions): Promise<{
+  readonly decisions: Decisions;
+  /** The other servers on the store. */
+  readonly others: () => Promise<readonly OtherServer[]>;
+  close(): Promise<void>;
+}> {
   const { log, store, peers, address, limits, env, onDefect } = options;
   const servers = new CellServers({
     ...{ env, address, name: log.server },
@@ -94,6 +97,7 @@ export async function shareDecisions(
       others: () => servers.others(),
       ask: (at) => peerDecisions(() => peers.at(at)),
     }),
+    others: () => servers.others(),
     close: async () => {
       stop.abort();
       await announcing;

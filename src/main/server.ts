@@ -11,9 +11,12 @@ import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
 import type { NodeStreams } from '../model/node-stream.js';
 import type { Objects } from '../model/ports.js';
+import { nodeLeaseName } from '../model/records.js';
+import type { SessionDial } from '../model/sessions.js';
 import { CachedObjects } from '../objects/cached-objects.js';
 import { CachedRecords } from '../objects/cached-records.js';
 import { applyChanges, CellRecords } from '../objects/cell-records.js';
+import type { OtherServer } from '../objects/decisions/shared-decisions.js';
 import type { ObjectCache } from '../objects/object-cache.js';
 import type { NodeAgeMs } from '../propose/contract.js';
 import { Explainer } from '../propose/explain/explainer.js';
@@ -28,8 +31,12 @@ import { JoinResource } from '../serve/join-resource.js';
 import { Metrics } from '../serve/metrics.js';
 import { NodeWire } from '../serve/node-wire.js';
 import { openApiDocuments } from '../serve/openapi-documents.js';
+import { ConnectedSessions } from '../serve/sessions/connected-sessions.js';
+import { ReplicaSessions } from '../serve/sessions/replica-sessions.js';
+import { Upgrades } from '../serve/upgrades.js';
 import { lockDirectory } from '../store/directory-lock.js';
 import type { EtcdTls } from '../store/etcd-endpoints.js';
+import { CellSessions } from './cell-sessions.js';
 import { openControlPlane } from './control-plane.js';
 import { writeKubeconfig } from './kubeconfig.js';
 import { httpsUrl, isEveryAddress, type ListenAddress } from './listen-address.js';
@@ -68,6 +75,7 @@ export interface Running {
   readonly kubeconfig: string;
   /** For nodes in this process. */
   readonly streams: NodeStreams;
+  readonly sessions: SessionDial;
   readonly objects: Objects;
   close(): Promise<void>;
 }
@@ -160,8 +168,19 @@ async function open(
   let decisions: Decisions = log;
   let ages: NodeAgeMs = () => undefined;
   const plugins = await Promise.all((options.scheduling?.plugins ?? []).map(loadPlugin));
+  // The same for sessions with replicas: the streams of nodes are with this server or another.
+  let others: () => Promise<readonly OtherServer[]> = () => Promise.resolve([]);
+  const peers = new PeerClients({ env, authority: certificates.authority });
+  opened.push(() => peers.close());
+  const connected = new ConnectedSessions({
+    env,
+    tell: (node, id, request) => hub.attach(node, id, request),
+    lastRenewedAt: (node) => leaseIn(cache, nodeLeaseName(node))?.spec.renewedAt,
+  });
+  const sessions = new CellSessions({ here: connected, others: () => others(), peers });
   const openapi = openApiDocuments(kinds, version);
   const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
+  const replicas = new ReplicaSessions({ objects, sessions });
   const api = new Api({
     ...controlPlane,
     ...{ env, kinds, version, openapi, tokens, metrics },
@@ -174,6 +193,7 @@ async function open(
       onReceived: (outcome) => metrics.control.operation('received', outcome),
     },
     decisions: { all: () => decisions, here: log },
+    sessions: replicas,
     explain: new Explainer({
       objects,
       decisions: () => decisions,
@@ -184,8 +204,6 @@ async function open(
     }),
   });
   const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
-  const peers = new PeerClients({ env, authority: certificates.authority });
-  opened.push(() => peers.close());
   const forwarding = new ForwardingAuthority({
     ...{ local: controlPlane.authority, holder, env },
     leader: () => leaderIn(cache),
@@ -205,7 +223,8 @@ async function open(
     placeOf: (node) => joins.placeOf(node),
   });
   metrics.watchNodes(() => ({ ...hub.counters, connections: nodes.connections }));
-  const parts = { api, env, certificates, tokens, audit, metrics, nodes, onDefect };
+  const upgrades = new Upgrades({ nodes, connected, replicas, audit, env });
+  const parts = { api, env, certificates, tokens, audit, metrics, upgrades, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);
   opened.push(() => http.close());
 
@@ -233,7 +252,7 @@ async function open(
   if (isShared) {
     const shared = await shareDecisions({ log, store, peers, address, limits, env, onDefect });
     opened.push(() => shared.close());
-    ({ decisions } = shared);
+    ({ decisions, others } = shared);
   }
   const controllers = runControllers({
     ...{ controlPlane, objects, env, holder, onProblem, onDefect, metrics: metrics.control },
@@ -254,12 +273,14 @@ async function open(
     });
     opened.push(() => schedulers.close());
   }
-  return { url, kubeconfig, streams: hub, objects };
+  return { url, kubeconfig, streams: hub, sessions: connected, objects };
 }
 
 /** Who holds the lease of the authority, as the cache shows it. */
 function leaderIn(cache: ObjectCache): { holder: string; address: string | undefined } | undefined {
-  const key = { kind: 'Lease', namespace: undefined, name: authorityLease };
-  const lease = cache.get(key)?.object as Lease | undefined;
+  const lease = leaseIn(cache, authorityLease);
   return lease === undefined ? undefined : { holder: lease.spec.holder, address: lease.spec.address };
 }
+
+const leaseIn = (cache: ObjectCache, name: string): Lease | undefined =>
+  cache.get({ kind: 'Lease', namespace: undefined, name })?.object as Lease | undefined;

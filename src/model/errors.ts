@@ -79,6 +79,11 @@ export const errorTable = {
     callerMay: 'backoff',
     meaning: 'too many requests are under way; this one was not begun',
   },
+  NodeNotConnected: {
+    httpStatus: 503,
+    callerMay: 'backoff',
+    meaning: 'the node of the replica has no connection to the control plane; what runs there goes on',
+  },
   InternalError: {
     httpStatus: 500,
     callerMay: 'readBack',

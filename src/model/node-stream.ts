@@ -1,5 +1,6 @@
 import type { Outcome, Register, ReplicaRef, Report } from './ports.js';
 import type { Epoch, FenceRecord } from './records.js';
+import type { SessionRequest } from './sessions.js';
 import type { Stage } from './stages.js';
 import type { ReplicaStatus } from './kinds/replica.js';
 import type { WorkloadSpec } from './parts/workload-spec.js';
@@ -56,6 +57,8 @@ export type NodeHears =
     }
   /** What became of a report. */
   | { readonly kind: 'reported'; readonly id: number; readonly outcome: Outcome<{ readonly stage: Stage }> }
+  /** Somebody wants to read or do something with a replica here: the agent answers on a connection of its own, under this id. */
+  | { readonly kind: 'attach'; readonly id: string; readonly request: SessionRequest }
   /** The epoch is over: register again. Nothing follows. */
   | { readonly kind: 'stale'; readonly message: string }
   /** The stream is cut: open another. Nothing follows. */

@@ -27,7 +27,12 @@ export type ApiResponse =
       readonly contentType?: string;
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly contentType: string }
-  | { readonly kind: 'lines'; readonly lines: AsyncGenerator<string, void> };
+  | {
+      readonly kind: 'lines';
+      readonly lines: AsyncGenerator<string | Buffer, void>;
+      /** Where it is not application/json. */
+      readonly contentType?: string;
+    };
 
 export const valueResponse = (
   status: number,

@@ -4,6 +4,7 @@ import type { KindDefinition } from '../model/kind.js';
 import { nearest } from '../model/nearest.js';
 import { nodesGroup } from '../model/node-wire.js';
 import { isRecordView } from '../model/record-views.js';
+import { sessionProtocol } from '../model/sessions.js';
 import type { Freshness } from '../objects/freshness.js';
 import { reviewAccess, reviewSelf } from './access-review.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
@@ -30,6 +31,12 @@ import { isTrue } from './request-options.js';
 import { parseResourcePath, type ResourcePath } from './resource-path.js';
 import { type ResourceParts, Resources } from './resources.js';
 import { reviewRules } from './rules-review.js';
+import {
+  execSubresource,
+  hasSessions,
+  logSubresource,
+  type ReplicaSessions,
+} from './sessions/replica-sessions.js';
 import { TokenResource, tokensGroup, tokensPlural } from './token-resource.js';
 
 /** What a request turned out to be about, for the metrics and the audit log. */
@@ -66,6 +73,7 @@ export class Api {
       readonly authority: AuthorityParts;
       readonly decisions: DecisionParts;
       readonly explain: Explain;
+      readonly sessions: Pick<ReplicaSessions, 'log'>;
       readonly freshness: Freshness;
       readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
     },
@@ -110,6 +118,7 @@ export class Api {
         ? this.#decisions.get(kind, request, path)
         : this.#decisions.list(kind, request, path);
     if (needsFreshness(verb, request.query)) await this.parts.freshness.catchUp();
+    if (path.subresource === logSubresource) return this.parts.sessions.log(request, path);
     if (path.subresource === whySubresource) return explainOver(this.parts.explain, kind, request, path);
     const resources = this.#resources.get(kind);
     if (resources === undefined) throw new Error(`no resources for ${kind.kind}`);
@@ -335,9 +344,18 @@ function verbOf(
     subresource === undefined ||
     (subresource === 'status' && kind.fields['status'] !== undefined) ||
     (subresource === 'scale' && kind.scale !== undefined) ||
-    (subresource === whySubresource && isExplained(kind));
+    (subresource === whySubresource && isExplained(kind)) ||
+    (subresource === logSubresource && hasSessions(kind));
+  if (subresource === execSubresource && hasSessions(kind))
+    throw new BerthError(
+      'BadRequest',
+      `${plural}/exec is a connection that is upgraded to ${sessionProtocol}`,
+    );
   if (!isKnown) throw new BerthError('NotFound', `${plural} have no subresource ${subresource}`);
-  if (subresource === whySubresource && verb !== 'get')
-    throw new BerthError('MethodNotAllowed', `${method} is not possible on ${plural}/why: it can be read`);
+  if ((subresource === whySubresource || subresource === logSubresource) && verb !== 'get')
+    throw new BerthError(
+      'MethodNotAllowed',
+      `${method} is not possible on ${plural}/${subresource}: it can be read`,
+    );
   return verb;
 }

@@ -6,18 +6,16 @@ import { stringify } from 'yaml';
 import type { Env } from '../env/env.js';
 import { msBetween } from '../env/instant.js';
 import { BerthError } from '../model/errors.js';
-import { nodeProtocol, nodeStreamPath } from '../model/node-wire.js';
 import type { Api, Routed } from './api.js';
 import type { ApiRequest, ApiResponse } from './api-request.js';
 import type { AuditLog } from './identity/audit-log.js';
 import { authenticate, clientCertificateOf } from './identity/authenticate.js';
 import { type CertificateStore, secureContextOf } from './identity/certificate-store.js';
-import { authorize } from './identity/authorize.js';
 import { formatIdentity, type Identity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
 import type { Metrics, RequestLabels } from './metrics.js';
-import type { NodeWire } from './node-wire.js';
 import { type Status, statusOf } from './status.js';
+import type { Upgrades } from './upgrades.js';
 
 export interface HttpServerParts {
   readonly api: Api;
@@ -26,7 +24,7 @@ export interface HttpServerParts {
   readonly tokens: Tokens;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
-  readonly nodes: NodeWire;
+  readonly upgrades: Upgrades;
   /** Called with what is a defect of ours, never a client's mistake. */
   readonly onDefect: (error: unknown) => void;
 }
@@ -37,8 +35,11 @@ const watchesMax = 10_000;
 // What may wait for a watcher that does not read; past that it is cut off and can resume.
 const unsentBytesMax = 4 * 1024 * 1024;
 const unsentWaitMs = 30_000;
+const probeAfterMs = 30_000;
 
 const clientGone = new Error('the client has gone');
+
+const mayWait = /watch=|resourceVersion=|\/log(\?|$)/;
 
 const readVerbs: readonly string[] = ['get', 'list', 'watch'];
 
@@ -114,27 +115,30 @@ export class HttpServer {
   async close(): Promise<void> {
     this.#isReady = false;
     this.#stop.abort();
-    this.parts.nodes.close();
+    this.parts.upgrades.close();
     await this.#app.close();
   }
 
-  /** Node streams: a connection of their own, since they go on in both directions for as long as the nodes live. */
+  /** What goes on in both directions has a connection of its own. */
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     try {
-      const path = request.url?.split('?')[0] ?? '';
-      if (path !== nodeStreamPath || request.headers.upgrade !== nodeProtocol)
-        throw new BerthError('BadRequest', `only ${nodeStreamPath} is upgraded, to ${nodeProtocol}`);
+      const [path = '', search = ''] = request.url?.split('?', 2) ?? [];
+      const protocol = request.headers.upgrade;
       const identity = await this.#identityOf(request.socket as TLSSocket, request.headers);
-      const access = authorize(identity, { verb: 'get', path });
-      if (!access.allowed) {
-        const code = identity.kind === 'anonymous' ? 'Unauthorized' : 'Forbidden';
-        throw new BerthError(code, `${formatIdentity(identity)} may not do this: ${access.reason}`);
-      }
-      socket.write(
-        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${nodeProtocol}\r\n\r\n`,
-      );
-      if (head.length > 0) socket.unshift(head);
-      await this.parts.nodes.serve(socket, identity);
+      await this.parts.upgrades.take({
+        ...{ path, protocol, identity },
+        query: new URLSearchParams(search),
+        sourceIP: request.socket.remoteAddress ?? '',
+        accept: () => {
+          socket.write(
+            `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`,
+          );
+          // So that the end of a silent client is noticed.
+          request.socket.setKeepAlive(true, probeAfterMs);
+          if (head.length > 0) socket.unshift(head);
+          return socket;
+        },
+      });
     } catch (error) {
       const status = statusOf(error);
       if (status.code >= 500 && !(error instanceof BerthError)) this.parts.onDefect(error);
@@ -185,8 +189,7 @@ export class HttpServer {
 
   /** Only what may wait needs to know that its client has gone; a signal costs more than a short answer does. */
   #signalFor(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-    if (!request.url.includes('watch=') && !request.url.includes('resourceVersion='))
-      return this.#stop.signal;
+    if (!mayWait.test(request.url)) return this.#stop.signal;
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort(clientGone));
     return AbortSignal.any([gone.signal, this.#stop.signal]);
@@ -227,14 +230,14 @@ export class HttpServer {
       case 'bytes':
         return reply.header('Content-Type', response.contentType).send(response.bytes);
       case 'lines':
-        return this.#stream(reply, response.lines, signal);
+        return this.#stream(reply, response, signal);
     }
   }
 
   /** Writes a watch as it comes. A client that does not read is cut off before it costs memory. */
   async #stream(
     reply: FastifyReply,
-    lines: AsyncGenerator<string, void>,
+    { lines, contentType = 'application/json' }: ApiResponse & { readonly kind: 'lines' },
     signal: AbortSignal,
   ): Promise<FastifyReply> {
     if (this.#watches.size >= watchesMax) {
@@ -247,7 +250,7 @@ export class HttpServer {
     // A watch lasts: it does not count as a request under way.
     this.#inFlight -= 1;
     this.#watches.add(raw);
-    raw.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
+    raw.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-cache, private' });
     raw.flushHeaders();
     try {
       for await (const line of lines) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { LogLabels } from './log-record.js';
+import type { LogLabels } from '../../model/log-record.js';
 
 /** One file of a replica's output. Files are only ever added to, never renamed: who follows one can trust its name. */
 export interface LogFile {

@@ -6,7 +6,7 @@ import { realEnv } from '../../env/real.js';
 import type { LogOptions } from '../../model/sessions.js';
 import { logDirectory } from './log-files.js';
 import { LogReader } from './log-reader.js';
-import { type LogLabels, parseRecord } from './log-record.js';
+import { type LogLabels, parseRecord } from '../../model/log-record.js';
 import { LogWriter } from './log-writer.js';
 
 const labels: LogLabels = {

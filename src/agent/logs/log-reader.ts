@@ -6,7 +6,7 @@ import { BerthError } from '../../model/errors.js';
 import type { LogOptions } from '../../model/sessions.js';
 import { inOrder, logDirectory, type LogFile, logFileName, logFilesOf } from './log-files.js';
 import { LogLines } from './log-lines.js';
-import { type LogLabels, type LogRecord, parseRecord } from './log-record.js';
+import { type LogLabels, type LogRecord, parseRecord } from '../../model/log-record.js';
 import { tailOffset } from './log-tail.js';
 
 export interface LogReaderParts {
@@ -104,7 +104,7 @@ export class LogReader {
     for (const at of files.toReversed()) {
       const handle = await open(this.#path(query, at), 'r').catch(() => undefined);
       if (handle === undefined) break;
-      const { offset, found } = await tailOffset(handle, wanted).finally(() => handle.close());
+      const { offset, found } = await tailOffset(handle, wanted).finally(() => void handle.close());
       start = { at, offset };
       wanted -= found;
       if (wanted <= 0) break;

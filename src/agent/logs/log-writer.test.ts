@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../../testing/scratch.js';
 import { realEnv } from '../../env/real.js';
 import { logDirectory, logFileName, logFilesOf } from './log-files.js';
-import { bytesOf, type LogLabels, type LogRecord, parseRecord } from './log-record.js';
+import { bytesOf, type LogLabels, type LogRecord, parseRecord } from '../../model/log-record.js';
 import { LogWriter, type LogWriterParts } from './log-writer.js';
 
 const labels: LogLabels = {

@@ -5,7 +5,7 @@ import type { Env } from '../../env/env.js';
 import { wallTimestamp } from '../../env/instant.js';
 import { LineSplitter } from './line-splitter.js';
 import { logDirectory, type LogFile, logFileName, logFilesOf, surplusFiles } from './log-files.js';
-import { type LogLabels, type LogStream, recordEncoder } from './log-record.js';
+import { type LogLabels, type LogStream, recordEncoder } from '../../model/log-record.js';
 
 export interface LogWriterParts {
   /** The directory of all logs of the machine; the replica's own is made below it. */

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from '../../env/env.js';
-import type { LogLabels } from '../logs/log-record.js';
+import type { LogLabels } from '../../model/log-record.js';
 import type { OpenLog } from '../runner.js';
 import { openForReading, outputNames, readNow, streamOf } from './output-pipes.js';
 

@@ -1,4 +1,4 @@
-import type { LogLabels } from '../logs/log-record.js';
+import type { LogLabels } from '../../model/log-record.js';
 import type { RunEnd } from '../runner.js';
 
 /** How a process is known again: the kernel never gives a pid and a start time twice between two boots. */

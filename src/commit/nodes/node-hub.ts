@@ -14,6 +14,7 @@ import type {
 import { ObjectIndex } from '../../model/object-index.js';
 import type { Authority, ObjectChange, Objects, Outcome, Register } from '../../model/ports.js';
 import { type Epoch, isOlderEpoch, nodeLeaseName, shownEpoch } from '../../model/records.js';
+import type { SessionRequest } from '../../model/sessions.js';
 import { bindingOf, markOf, nodeOfReplica, unasked } from './binding-of.js';
 import { renewPeriodSeconds } from './renew-period.js';
 import { Withdrawals } from './withdrawals.js';
@@ -120,6 +121,14 @@ export class NodeHub implements NodeStreams {
       },
       close: () => this.#forget(line),
     };
+  }
+
+  /** Tells a node's agent that somebody waits for it under this id; false if the node has no stream here. */
+  attach(node: string, id: string, request: SessionRequest): boolean {
+    const line = this.#lines.get(node);
+    if (line === undefined || !line.isOpen) return false;
+    line.ears.hear({ kind: 'attach', id, request });
+    return true;
   }
 
   #isLive(line: Line): boolean {

@@ -94,6 +94,10 @@ describe('[S6] an identity may', () => {
     ['controller:scheduler', 'create Decision fraud/x'],
     ['tenant:fraud:viewer', 'get Workload/why fraud/web'],
     ['tenant:fraud:viewer', 'get Node/why n1'],
+    ['viewer', 'get Replica/log fraud/web-0-1'],
+    ['tenant:fraud:viewer', 'get Replica/log fraud/web-0-1'],
+    ['tenant:fraud:editor', 'create Replica/exec fraud/web-0-1'],
+    ['admin', 'create Replica/exec fraud/web-0-1'],
     ['controller:endpoints-controller', 'create Endpoints fraud/web'],
     ['controller:commit', 'update Replica/status fraud/web-0-1'],
     ['controller:repair', 'create Event fraud/x'],
@@ -114,9 +118,18 @@ describe('[S6] an identity may not', () => {
     ['admin', 'delete Namespace fraud', 'Namespace is written by nobody'],
     ['tenant:fraud:owner', 'get Workload/why other/web', 'tenant fraud reads only its own workloads'],
     ['node:n1', 'get Node/why n1', 'nodes do not ask why'],
+    ['tenant:fraud:owner', 'get Replica/log other/web-0-1', 'tenant fraud reads only its own replicas'],
+    ['node:n1', 'get Replica/log fraud/web-0-1', 'logs are read by admin, viewer and the tenant'],
+    ['controller:commit', 'get Replica/log fraud/web-0-1', 'logs are read by admin, viewer and the tenant'],
+    ['admin', 'delete Replica/log fraud/web-0-1', 'a log cannot be the target of delete'],
+    ['viewer', 'create Replica/exec fraud/web-0-1', 'commands are run by admin and the tenant'],
+    ['tenant:fraud:viewer', 'create Replica/exec fraud/web-0-1', 'a viewer only reads'],
+    ['tenant:fraud:owner', 'create Replica/exec other/web-0-1', 'only in namespace fraud'],
+    ['admin', 'get Replica/exec fraud/web-0-1', 'exec cannot be the target of get'],
+    ['admin', 'get Workload/exec fraud/web', 'nobody may use the subresource exec'],
     ['admin', 'patch Workload/why fraud/web', 'why cannot be the target of patch'],
     ['anonymous', 'get Workload/why fraud/web', 'anonymous reads no objects'],
-    ['admin', 'get Replica/exec fraud/x', 'nobody may use the subresource exec of replicas'],
+    ['admin', 'get Workload/attach fraud/x', 'nobody may use the subresource attach of workloads'],
     ['admin', 'create Workload/status fraud/web', 'a subresource cannot be the target of create'],
     ['viewer', 'create Workload fraud/web', 'a viewer only reads'],
     ['tenant:fraud:viewer', 'create Workload fraud/web', 'a viewer only reads'],
@@ -170,10 +183,11 @@ describe('over every request', () => {
     for (const role of ['viewer', 'editor', 'owner']) {
       const reached = allowedTo(`tenant:fraud:${role}`);
       expect(reached.length).toBeGreaterThan(100);
-      for (const { kind, namespace, verb } of reached) {
+      for (const { kind, namespace, verb, subresource } of reached) {
         if (kind.scope === 'Tenant') expect(namespace).toBe('fraud');
         if (role === 'viewer' || kind.scope === 'Cluster') expect(isRead(verb)).toBe(true);
-        if (!isRead(verb)) expect(kind.kind).toBe('Workload');
+        if (!isRead(verb))
+          expect([kind.kind, subresource]).toContain(subresource === 'exec' ? 'Replica' : 'Workload');
       }
     }
     expect(allowedTo('viewer').every(({ verb }) => isRead(verb))).toBe(true);

@@ -1,5 +1,6 @@
 import type { KindDefinition, Writer } from '../../model/kind.js';
 import { authorityPath, joinPath, nodeStreamPath, renewPath } from '../../model/node-wire.js';
+import { attachPath, peerSessionPath } from '../../model/sessions.js';
 import type { Identity } from './identity.js';
 
 /**
@@ -62,6 +63,8 @@ export function authorize(identity: Identity, request: AccessRequest): Access {
   if ('tokensOf' in request) return authorizeTokens(identity, request);
   const subresource = request.subresource ?? '';
   if (subresource === 'why') return mayAskWhy(identity, request);
+  if (request.kind.kind === 'Replica' && (subresource === 'log' || subresource === 'exec'))
+    return subresource === 'log' ? mayReadLog(identity, request) : mayExec(identity, request);
   if (!includes(['', 'status', 'scale'], subresource)) {
     return denied(`nobody may use the subresource ${subresource} of ${request.kind.plural}`);
   }
@@ -121,6 +124,25 @@ function mayAskWhy(identity: Identity, request: ObjectRequest): Access {
   if (request.verb !== 'get') return denied(`why cannot be the target of ${request.verb}`);
   if (identity.kind === 'node') return denied('nodes do not ask why');
   return mayRead(identity, request);
+}
+
+/** What a job prints may hold what only its tenant should know: nodes and controllers do not read it. */
+function mayReadLog(identity: Identity, request: ObjectRequest): Access {
+  if (request.verb !== 'get') return denied(`a log cannot be the target of ${request.verb}`);
+  if (identity.kind !== 'admin' && identity.kind !== 'viewer' && identity.kind !== 'tenant')
+    return denied('logs are read by admin, viewer and the tenant they are of');
+  return mayRead(identity, request);
+}
+
+/** To run a command beside a replica is to change what runs: whoever may write the tenant's workloads may. */
+function mayExec(identity: Identity, request: ObjectRequest): Access {
+  if (request.verb !== 'create') return denied(`exec cannot be the target of ${request.verb}`);
+  if (identity.kind === 'admin') return allowed;
+  if (identity.kind !== 'tenant') return denied('commands are run by admin and the tenant of the replica');
+  if (identity.role === 'viewer') return denied('a viewer only reads');
+  return request.namespace === identity.tenant
+    ? allowed
+    : denied(`tenant ${identity.tenant} runs commands only in namespace ${identity.tenant}`);
 }
 
 function mayWrite(identity: Identity, request: ObjectRequest): Access {
@@ -265,6 +287,14 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
   if (verb === 'create' && path === joinPath) return denied('a machine joins by a join token');
   if (verb === 'create' && path === renewPath) {
     return identity.kind === 'node' ? allowed : denied('only node:NAME renews its certificate');
+  }
+  if (verb === 'get' && path.startsWith(attachPath)) {
+    return identity.kind === 'node' ? allowed : denied('sessions of a node are answered by node:NAME');
+  }
+  if (verb === 'get' && path.startsWith(peerSessionPath)) {
+    return identity.kind === 'controller' && identity.controller === 'commit'
+      ? allowed
+      : denied('only servers of the cell (controller:commit) ask one another for sessions');
   }
   if (verb === 'get' && path === auditPath) {
     return identity.kind === 'admin' || identity.kind === 'viewer'
