@@ -9,12 +9,12 @@ import {
   type LoggedChange,
   loggedChangeBytes,
   metaKey,
-  type Stamp,
   type Version,
   versionHeaderBytes,
   writeLoggedChange,
   writeVersionHeader,
 } from './lmdb-layout.js';
+import type { LmdbNewest } from './lmdb-newest.js';
 
 /** A caller that waits for its transaction's batch to be on disk. */
 export interface Answer {
@@ -35,8 +35,6 @@ const initialBytes = 64 * 1024;
  * no object per record.
  */
 export class LmdbBatch {
-  /** The newest version of every key this batch writes. */
-  readonly overlay = new Map<string, Version>();
   readonly sets: ChangeSet[] = [];
   readonly answers: Answer[] = [];
   transactions = 0;
@@ -48,25 +46,25 @@ export class LmdbBatch {
   }
 
   /**
-   * Adds one transaction. `before` finds what of a key this one replaces, tombstones included, and must see what
-   * this batch wrote so far. Returns false, adding nothing, if nothing would change.
+   * Adds one transaction, and what it writes to what is newest. Returns false, adding nothing, if nothing would
+   * change. `onDisk` is asked only for versions that no batch has replaced.
    */
   add(
     writes: readonly Write[],
     revision: Revision,
     compacted: Revision,
-    before: {
-      readonly stamp: (key: string) => Stamp | undefined;
-      readonly version: (key: string) => Version | undefined;
-    },
+    newest: LmdbNewest,
+    onDisk: (key: string) => Version | undefined,
   ): boolean {
     const changes: LoggedChange[] = [];
     let logBytes = 0;
     for (const write of writes) {
-      const replaced = before.stamp(write.key);
+      const { key } = write;
+      const replaced = newest.of(key);
       const isDeleted = write.kind === 'delete';
       if (isDeleted && (replaced === undefined || replaced.isDeleted)) continue;
-      const version: Version = {
+      const change: LoggedChange = {
+        key,
         isDeleted,
         modRevision: revision,
         createRevision: replaced === undefined || replaced.isDeleted ? revision : replaced.createRevision,
@@ -75,13 +73,13 @@ export class LmdbBatch {
       };
       // The log no longer holds a version this old, so it must go where reads at a past revision find it.
       if (replaced !== undefined && !replaced.isDeleted && replaced.modRevision <= compacted) {
-        const whole = before.version(write.key);
-        if (whole !== undefined) this.#put(baseKey(write.key), encodeVersion(whole));
+        const whole = onDisk(key);
+        if (whole !== undefined) this.#put(baseKey(key), encodeVersion(whole));
       }
-      this.#putCurrent(write.key, version);
-      this.overlay.set(write.key, version);
-      changes.push({ key: write.key, version });
-      logBytes += loggedChangeBytes(write.key, version.value.length);
+      this.#putCurrent(key, change);
+      newest.write(replaced, key, change);
+      changes.push(change);
+      logBytes += loggedChangeBytes(key, change.value.length);
     }
     if (changes.length === 0) return false;
     this.#putLog(revision, changes, logBytes);
@@ -110,7 +108,7 @@ export class LmdbBatch {
     let at = this.#begin(key.length, bytes);
     this.#buffer.set(key, at);
     at += key.length;
-    for (const change of changes) at = writeLoggedChange(this.#buffer, at, change.key, change.version);
+    for (const change of changes) at = writeLoggedChange(this.#buffer, at, change);
   }
 
   #put(key: Buffer, value: Buffer): void {

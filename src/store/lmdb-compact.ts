@@ -46,7 +46,7 @@ export function compactSlice(database: LmdbHandle, upTo: number): Revision {
     }
     const logged = decodeLog(asBuffer(value), revisionOfLogKey(asBuffer(key)));
     changes += logged.length;
-    for (const change of logged) newest.set(change.key, change.version);
+    for (const change of logged) newest.set(change.key, change);
     forgotten.push(asBuffer(key));
   }
   for (const [key, version] of newest) {

@@ -60,9 +60,6 @@ export interface Version {
   readonly value: Buffer;
 }
 
-/** What judging needs of a key's newest version: all but its value. */
-export type Stamp = Pick<Version, 'isDeleted' | 'modRevision' | 'createRevision'>;
-
 export const versionHeaderBytes = 25;
 
 export function writeVersionHeader(
@@ -95,22 +92,22 @@ export const encodeVersion = (version: Version): Buffer => {
 };
 
 /** One change as the log holds it: a version and the key it belongs to. */
-export interface LoggedChange {
+export interface LoggedChange extends Version {
   readonly key: string;
-  readonly version: Version;
 }
 
 export const loggedChangeBytes = (key: string, valueBytes: number): number => 23 + key.length + valueBytes;
 
-export function writeLoggedChange(target: Buffer, at: number, key: string, version: Version): number {
-  target[at] = version.isDeleted ? 1 : 0;
+export function writeLoggedChange(target: Buffer, at: number, change: LoggedChange): number {
+  const { key, value } = change;
+  target[at] = change.isDeleted ? 1 : 0;
   target.writeUInt16LE(key.length, at + 1);
-  target.writeUInt32LE(version.value.length, at + 3);
-  target.writeDoubleLE(version.createRevision, at + 7);
-  target.writeDoubleLE(version.previous, at + 15);
+  target.writeUInt32LE(value.length, at + 3);
+  target.writeDoubleLE(change.createRevision, at + 7);
+  target.writeDoubleLE(change.previous, at + 15);
   target.write(key, at + 23, 'latin1');
-  target.set(version.value, at + 23 + key.length);
-  return at + 23 + key.length + version.value.length;
+  target.set(value, at + 23 + key.length);
+  return at + 23 + key.length + value.length;
 }
 
 export function decodeLog(record: Buffer, revision: Revision): LoggedChange[] {
@@ -120,13 +117,11 @@ export function decodeLog(record: Buffer, revision: Revision): LoggedChange[] {
     const valueEnd = keyEnd + record.readUInt32LE(at + 3);
     changes.push({
       key: record.toString('latin1', at + 23, keyEnd),
-      version: {
-        isDeleted: record[at] === 1,
-        modRevision: revision,
-        createRevision: asRevision(record.readDoubleLE(at + 7)),
-        previous: asRevision(record.readDoubleLE(at + 15)),
-        value: record.subarray(keyEnd, valueEnd),
-      },
+      isDeleted: record[at] === 1,
+      modRevision: revision,
+      createRevision: asRevision(record.readDoubleLE(at + 7)),
+      previous: asRevision(record.readDoubleLE(at + 15)),
+      value: record.subarray(keyEnd, valueEnd),
     });
     at = valueEnd;
   }
@@ -157,6 +152,5 @@ function entryOf(key: string, version: Version): Entry {
 export const liveEntry = (key: string, version: Version | undefined): Entry | undefined =>
   version === undefined || version.isDeleted ? undefined : entryOf(key, version);
 
-export function changeOf({ key, version }: LoggedChange): Change {
-  return version.isDeleted ? { kind: 'delete', key } : { kind: 'put', entry: entryOf(key, version) };
-}
+export const changeOf = (change: LoggedChange): Change =>
+  change.isDeleted ? { kind: 'delete', key: change.key } : { kind: 'put', entry: entryOf(change.key, change) };

@@ -143,7 +143,7 @@ export class LmdbReader {
 
   #logged(revision: Revision, key: string): Version | undefined {
     const record = this.database.getBinary(logKey(revision));
-    return record === undefined ? undefined : findInLog(asBuffer(record), revision, key)?.version;
+    return record === undefined ? undefined : findInLog(asBuffer(record), revision, key);
   }
 
   #version(recordKey: Buffer): Version | undefined {

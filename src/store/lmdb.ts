@@ -19,8 +19,8 @@ import { futureRevision, storeClosed } from './history-errors.js';
 import { type Answer, LmdbBatch } from './lmdb-batch.js';
 import type { LmdbSync } from './lmdb-environment.js';
 import { LmdbFiles } from './lmdb-files.js';
-import { liveEntry, type Stamp, type Version } from './lmdb-layout.js';
-import { LmdbStamps } from './lmdb-stamps.js';
+import { liveEntry } from './lmdb-layout.js';
+import { LmdbNewest } from './lmdb-newest.js';
 import { readLimit } from './read-limit.js';
 import { type Arrival, TransactionQueue } from './transaction-queue.js';
 import { WatchHub } from './watch-hub.js';
@@ -70,7 +70,7 @@ export class LmdbStore implements Store {
   #unresolved: { readonly batch: LmdbBatch; readonly lastRevision: Revision } | undefined;
   #idleWaiters: (() => void)[] = [];
   readonly #hub: WatchHub;
-  readonly #stamps: LmdbStamps;
+  readonly #known: LmdbNewest;
 
   static async open({ dir, env, sync = 'flush', onBatch }: LmdbOptions): Promise<LmdbStore> {
     return new LmdbStore(await LmdbFiles.open(dir, sync, env), env, onBatch);
@@ -84,7 +84,7 @@ export class LmdbStore implements Store {
     const { revision, compacted } = files.meta();
     this.#durable = this.#newest = revision;
     this.#compacted = compacted;
-    this.#stamps = new LmdbStamps((key) => files.current(key));
+    this.#known = new LmdbNewest((key) => files.current(key));
     this.#hub = new WatchHub(
       {
         visibleRevision: () => this.#durable,
@@ -204,10 +204,8 @@ export class LmdbStore implements Store {
       return;
     }
     const revision = asRevision(this.#newest + 1);
-    const wrote = this.#forming.add(transaction.writes, revision, this.#compacted, {
-      stamp: this.#newestStamp,
-      version: this.#newestVersion,
-    });
+    const { writes } = transaction;
+    const wrote = this.#forming.add(writes, revision, this.#compacted, this.#known, this.#onDisk);
     if (wrote) this.#newest = revision;
     const answer: Answer = { outcome: { kind: 'Committed', revision: this.#newest }, wrote, resolve, reject };
     if (wrote) this.#forming.answers.push(answer);
@@ -221,17 +219,20 @@ export class LmdbStore implements Store {
     else batch.answers.push(answer);
   }
 
-  readonly #newestVersion = (key: string): Version | undefined =>
-    this.#forming.overlay.get(key) ?? this.#inFlight?.overlay.get(key) ?? this.files.current(key);
-
-  readonly #newestStamp = (key: string): Stamp | undefined =>
-    this.#forming.overlay.get(key) ?? this.#inFlight?.overlay.get(key) ?? this.#stamps.of(key);
+  readonly #onDisk: LmdbFiles['current'] = (key) => this.files.current(key);
 
   readonly #newestState: NewestState = {
-    entry: (key) => liveEntry(key, this.#newestVersion(key)),
+    entry: (key) => {
+      const newest = this.#known.of(key);
+      if (newest === undefined || newest.isDeleted) return undefined;
+      const { value, createRevision, modRevision } = newest;
+      return value === undefined
+        ? liveEntry(key, this.files.current(key))
+        : { key, value, createRevision, modRevision };
+    },
     modRevision: (key) => {
-      const stamp = this.#newestStamp(key);
-      return stamp === undefined || stamp.isDeleted ? undefined : stamp.modRevision;
+      const newest = this.#known.of(key);
+      return newest === undefined || newest.isDeleted ? undefined : newest.modRevision;
     },
   };
 
@@ -252,12 +253,13 @@ export class LmdbStore implements Store {
       // On disk: from here on it can be read, watched and acknowledged.
       this.#durable = lastRevision;
       this.files.refresh();
-      this.#stamps.flushed(batch);
+      this.#known.flushed(lastRevision);
       this.#hub.publish(batch.sets);
       for (const answer of batch.answers) answer.resolve(answer.outcome);
       this.onBatch?.(batch.transactions);
     } else if (reply.kind === 'full') {
       this.#newest = this.#durable;
+      this.#known.forget();
       const full = new BerthError('StoreFull', reply.message);
       for (const waiting of [...batch.answers, ...this.#dropUnsent()]) waiting.reject(full);
     } else {
@@ -285,13 +287,13 @@ export class LmdbStore implements Store {
   /** Refuses writes until the files take them again; then finds out what became of the batch that was in flight. */
   #becomeUnhealthy(since: Error): void {
     for (const waiting of this.#dropUnsent()) waiting.reject(unavailable(since));
-    this.#stamps.forget();
+    this.#known.forget();
     if (this.#unhealthy !== undefined) return;
     const over = this.files.recover().then(({ revision, compacted }) => {
       const unresolved = this.#unresolved;
       this.#compacted = compacted;
       this.#newest = this.#durable = revision;
-      this.#stamps.forget();
+      this.#known.forget();
       this.#unhealthy = this.#unresolved = undefined;
       if (unresolved?.lastRevision === revision) this.#hub.publish(unresolved.batch.sets);
     });
