@@ -5,8 +5,9 @@ import { asRevision, type Entry, type Guard, type Revision } from '../store/cont
 import type { Seen, View } from './draft.js';
 
 /** What the cache does not show yet: written by a transaction under way (no revision), or known to be so since a revision. */
-class Ahead implements Seen {
+export class Ahead implements Seen {
   constructor(
+    readonly key: string,
     readonly value: unknown,
     public revision: Revision | undefined,
     /** Undefined while it is not known: then `createdBy` is the transaction that will tell. */
@@ -74,29 +75,31 @@ export class CommitView implements View {
   }
 
   /** A transaction was sent: what it writes is what comes next, unless it fails. */
-  sent(batch: number, key: string, value: unknown, bytes: Uint8Array | undefined, before: Seen): void {
+  sent(batch: number, key: string, value: unknown, bytes: Uint8Array | undefined, before: Seen): Ahead {
     const isNew = before.value === undefined;
     const createdBy = isNew ? batch : before instanceof Ahead ? before.createdBy : noBatch;
     const createRevision = isNew ? undefined : before.createRevision;
-    this.#ahead.set(key, new Ahead(value, undefined, createRevision, bytes, createdBy, batch));
+    const ahead = new Ahead(key, value, undefined, createRevision, bytes, createdBy, batch);
+    this.#ahead.set(key, ahead);
+    return ahead;
   }
 
-  committed(batch: number, keys: Iterable<string>, revision: Revision): void {
-    for (const key of keys) {
-      const ahead = this.#ahead.get(key);
-      if (ahead === undefined) continue;
-      if (ahead.batch === batch) ahead.revision ??= revision;
-      if (ahead.createdBy === batch) ahead.createRevision ??= revision;
+  committed(written: readonly Ahead[], revision: Revision): void {
+    for (const ahead of written) {
+      ahead.revision = revision;
+      if (ahead.createdBy !== ahead.batch) continue;
+      ahead.createRevision = revision;
+      // Those that built on it while it was under way did not know.
+      const last = this.#ahead.get(ahead.key);
+      if (last?.createdBy === ahead.batch) last.createRevision ??= revision;
     }
     if (this.#ahead.size > this.#sweepAt) this.#sweep();
   }
 
   /** It failed, or nobody knows: what it was to write is not to be built on. */
-  forgotten(batch: number, keys: Iterable<string>): void {
-    for (const key of keys) {
-      const ahead = this.#ahead.get(key);
-      if (ahead?.batch === batch && ahead.revision === undefined) this.#ahead.delete(key);
-    }
+  forgotten(written: readonly Ahead[]): void {
+    for (const ahead of written)
+      if (ahead.revision === undefined && this.#ahead.get(ahead.key) === ahead) this.#ahead.delete(ahead.key);
   }
 
   /** What a failed guard found, at the revision it was found at. */
@@ -109,7 +112,7 @@ export class CommitView implements View {
     const value = current === undefined ? undefined : this.codec.decode(current.value);
     this.#ahead.set(
       key,
-      new Ahead(value, revision, current?.createRevision, current?.value, noBatch, noBatch),
+      new Ahead(key, value, revision, current?.createRevision, current?.value, noBatch, noBatch),
     );
   }
 

@@ -12,9 +12,9 @@ import {
   writesMax,
 } from '../store/contract.js';
 import { type Asker, ManyAnswers, OneAnswer } from './answers.js';
-import { CommitView } from './commit-view.js';
+import { type Ahead, CommitView } from './commit-view.js';
 import type { Decide, Decision } from './decision.js';
-import { BatchDraft, deferred, MemberDraft, type Touched } from './draft.js';
+import { BatchDraft, deferred, MemberDraft } from './draft.js';
 import { MemberQueue } from './member-queue.js';
 
 interface Member {
@@ -33,7 +33,8 @@ interface Member {
 interface Decided {
   readonly member: Member;
   readonly decision: Decision<unknown>;
-  readonly reads: readonly Touched[];
+  /** The keys it relies on: no more of its draft is kept while the transaction is under way. */
+  readonly reads: readonly string[];
 }
 
 export interface CommitterOptions {
@@ -185,7 +186,7 @@ export class Committer {
     try {
       const decision = member.decide(own);
       if (draft.take(own, decision.kind === 'commit', guardsMax, writesMax))
-        return { member, decision, reads: own.reads };
+        return { member, decision, reads: own.reads.map(({ key }) => key) };
       if (draft.guards + draft.writes > 0) return 'full';
       throw new BerthError(
         'InvalidTransaction',
@@ -208,23 +209,22 @@ export class Committer {
     const batch = (this.#batches += 1);
     const guards: Guard[] = [];
     const writes: Write[] = [];
-    const written: string[] = [];
+    const written: Ahead[] = [];
     for (const [key, touched] of draft.touched) {
       if (touched.isGuarded) guards.push(this.#view.guardOf(key, touched.seen));
       if (!touched.isWritten) continue;
-      written.push(key);
       const bytes = touched.value === undefined ? undefined : this.options.codec.encode(touched.value);
       writes.push(bytes === undefined ? { kind: 'delete', key } : { kind: 'put', key, value: bytes });
-      this.#view.sent(batch, key, touched.value, bytes, touched.seen);
+      written.push(this.#view.sent(batch, key, touched.value, bytes, touched.seen));
     }
     this.#underWay += 1;
     try {
       const outcome = await this.options.store.transact({ guards, writes });
       this.options.onTransaction?.(decided.length, outcome.kind);
-      this.#settle(batch, written, decided, outcome);
+      this.#settle(written, decided, outcome);
     } catch (error) {
       this.options.onTransaction?.(decided.length, 'Refused');
-      this.#view.forgotten(batch, written);
+      this.#view.forgotten(written);
       // Together they were too large for the store; each alone may not be.
       if (isBerthError(error, 'InvalidTransaction') && decided.length > 1) {
         for (const { member } of decided) member.isAlone = true;
@@ -241,22 +241,17 @@ export class Committer {
     }
   }
 
-  #settle(
-    batch: number,
-    written: readonly string[],
-    decided: readonly Decided[],
-    outcome: TransactOutcome,
-  ): void {
+  #settle(written: readonly Ahead[], decided: readonly Decided[], outcome: TransactOutcome): void {
     switch (outcome.kind) {
       case 'Committed': {
-        this.#view.committed(batch, written, outcome.revision);
+        this.#view.committed(written, outcome.revision);
         const revision = String(this.options.cache.versionOf(outcome.revision));
         for (const { member, decision } of decided)
           member.asker.settle(member.index, outcomeOf(decision, revision));
         return;
       }
       case 'UnknownOutcome':
-        this.#view.forgotten(batch, written);
+        this.#view.forgotten(written);
         for (const { member } of decided)
           member.asker.settle(member.index, {
             kind: 'UnknownOutcome',
@@ -264,7 +259,7 @@ export class Committer {
           });
         return;
       case 'GuardFailed': {
-        this.#view.forgotten(batch, written);
+        this.#view.forgotten(written);
         const failed = new Set<string>();
         for (const { guard, current } of outcome.failed) {
           failed.add(guard.key);
@@ -272,7 +267,7 @@ export class Committer {
         }
         this.#isDraining = true;
         for (const { member, reads } of decided)
-          if (reads.some(({ key }) => failed.has(key))) member.attempts += 1;
+          if (reads.some((key) => failed.has(key))) member.attempts += 1;
         this.#again(decided);
       }
     }

@@ -1,5 +1,6 @@
 import type { Amount } from './amount.js';
 import type { fenceContract } from './fence-contract.js';
+import { madeOnce } from './made-once.js';
 
 /**
  * What the authority keeps beside objects (DESIGN §5, "stored form"), with the keys it stands under. Here and
@@ -124,25 +125,33 @@ export interface StoredFence extends FenceRecord {
   readonly operation: string;
 }
 
-export const nodeAccountKey = (node: string): string => `/a/node/${node}`;
-export const tenantAccountKey = (tenant: string): string => `/a/tenant/${tenant}`;
+// Every bind names some fifteen keys, most of them of the same nodes and tenants as the last: to write them out each time
+// would cost more than to look them up afterwards.
+export const nodeAccountKey = madeOnce((node) => `/a/node/${node}`);
+export const tenantAccountKey = madeOnce((tenant) => `/a/tenant/${tenant}`);
+const workloadAccountKeys = madeOnce((tenant) =>
+  madeOnce((workload) => `/a/workload/${tenant}/${workload}`),
+);
 export const workloadAccountKey = (tenant: string, workload: string): string =>
-  `/a/workload/${tenant}/${workload}`;
-export const nodeEpochKey = (node: string): string => `/e/${node}`;
+  workloadAccountKeys(tenant)(workload);
+export const nodeEpochKey = madeOnce((node) => `/e/${node}`);
 export const fenceKey = '/m/fence';
-export const leaseKey = (name: string): string => `/l/${name}`;
+export const leaseKey = madeOnce((name) => `/l/${name}`);
 export const nodeLeaseName = (node: string): string => `node-${node}`;
 /** The node whose lease this is; undefined for that of a leader. */
 export const nodeOfLease = (lease: string): string | undefined =>
   lease.startsWith('node-') ? lease.slice('node-'.length) : undefined;
+const slotPrefixes = madeOnce((tenant) => madeOnce((workload) => `/t/${tenant}/${workload}/`));
 export const slotKey = (tenant: string, workload: string, slot: string): string =>
-  `/t/${tenant}/${workload}/${slot}`;
+  slotPrefixes(tenant)(workload) + slot;
 
 /** The two keys of an object: metadata and spec under /o, status under /s. */
+const objectPrefixes = madeOnce((kind) => madeOnce((namespace) => `/o/${kind}/${namespace}/`));
+const statusPrefixes = madeOnce((kind) => madeOnce((namespace) => `/s/${kind}/${namespace}/`));
 export const objectKey = (kind: string, namespace: string | undefined, name: string): string =>
-  `/o/${kind}/${namespace ?? '_'}/${name}`;
+  objectPrefixes(kind)(namespace ?? '_') + name;
 export const statusKey = (kind: string, namespace: string | undefined, name: string): string =>
-  `/s/${kind}/${namespace ?? '_'}/${name}`;
+  statusPrefixes(kind)(namespace ?? '_') + name;
 
 export const emptyTenantAccount: TenantAccount = { used: {}, borrowed: {}, lost: {} };
 export const emptyWorkloadAccount: WorkloadAccount = { regions: {}, zones: {}, disrupted: 0 };
