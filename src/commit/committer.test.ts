@@ -235,7 +235,7 @@ describe('transactions under way', () => {
   };
 
   it.each([true, false])('mayChain %s: all that fits is bound and nothing more', async (mayChain) => {
-    const { cell, store, replicas, transactions } = await open(100, { mayChain });
+    const { cell, store, replicas, transactions } = await open(200, { mayChain });
     slow(store);
     const outcomes = await Promise.all(
       replicas.map((one, index) => cell.bind(one, index % 2 === 0 ? 'n1' : 'n2')),
@@ -295,7 +295,7 @@ describe('tenants', () => {
       await cell.workload('shop', 'tiny', { cpu: '1m' }),
       await cell.workload('bank', 'tiny', { cpu: '1m' }),
     ];
-    for (let slot = 0; slot < 70; slot++)
+    for (let slot = 0; slot < 140; slot++)
       replicas.push(await cell.incarnate(shop, String(slot)), await cell.incarnate(bank, String(slot)));
     const proposals = replicas.map((one, index) =>
       cell.proposal(one, one.metadata.namespace === 'shop' ? 'n1' : 'n2', { operation: `bind ${index}` }),

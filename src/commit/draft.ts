@@ -14,6 +14,11 @@ export interface Draft {
   readImmutable(key: string): unknown;
   /** A value that is not decided on. Never guarded. */
   peek(key: string): unknown;
+  /**
+   * A value that stays as it is for as long as what stands under `by`, which was read. Not guarded, since `by` is;
+   * guarded all the same where `by` is only just being written and its guard is by value, which may come again.
+   */
+  readCovered(key: string, by: string): unknown;
   /** The resourceVersion at which a key last changed. Guarded. 0 if it is not there. */
   versionOf(key: string): number;
   /** The resourceVersion at which a key came into being. */
@@ -152,6 +157,10 @@ export class MemberDraft implements Draft {
   peek(key: string): unknown {
     const touched = this.batch.touch(key);
     return touched.writer === this ? touched.draftValue : touched.value;
+  }
+
+  readCovered(key: string, by: string): unknown {
+    return isInFlight(this.batch.touch(by).seen) ? this.read(key) : this.peek(key);
   }
 
   versionOf(key: string): number {

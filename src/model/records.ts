@@ -129,9 +129,7 @@ export interface StoredFence extends FenceRecord {
 // would cost more than to look them up afterwards.
 export const nodeAccountKey = madeOnce((node) => `/a/node/${node}`);
 export const tenantAccountKey = madeOnce((tenant) => `/a/tenant/${tenant}`);
-const workloadAccountKeys = madeOnce((tenant) =>
-  madeOnce((workload) => `/a/workload/${tenant}/${workload}`),
-);
+const workloadAccountKeys = madeOnce((tenant) => madeOnce((workload) => `/a/workload/${tenant}/${workload}`));
 export const workloadAccountKey = (tenant: string, workload: string): string =>
   workloadAccountKeys(tenant)(workload);
 export const nodeEpochKey = madeOnce((node) => `/e/${node}`);

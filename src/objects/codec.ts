@@ -1,3 +1,5 @@
+import { JsonWriter } from './json-writer.js';
+
 const meaning: unique symbol = Symbol('what the bytes mean');
 
 /** Bytes that remember what they were made from. A property of their own: a weak map costs twice as much to fill. */
@@ -8,8 +10,10 @@ type Known = Uint8Array & { [meaning]?: unknown };
  * through the watch (as they do on memory and lmdb), they are not parsed again.
  */
 export class Codec {
-  encode(value: unknown, json = JSON.stringify(value)): Buffer {
-    const bytes: Buffer & Known = Buffer.from(json);
+  readonly #writer = new JsonWriter();
+
+  encode(value: unknown, json?: string): Buffer {
+    const bytes: Buffer & Known = json === undefined ? this.#writer.write(value) : Buffer.from(json);
     bytes[meaning] = value;
     return bytes;
   }

@@ -131,7 +131,7 @@ export interface Store {
 
 // The smallest of what the backends take, so that what works on one works on all. The first two are etcd's
 // default --max-txn-ops; the third stays below its default --max-request-bytes. It counts what etcd is sent:
-// values, keys (those of guards twice, because what stands there is read if a guard fails) and their framing.
+// values, keys (those of guards twice, because they are sent again to be read if one fails) and their framing.
 export const guardsMax = 128;
 export const writesMax = 128;
 export const transactionBytesMax = 1_500_000;

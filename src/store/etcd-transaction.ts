@@ -1,17 +1,17 @@
 import type { Guard, Transaction, Write } from './contract.js';
 
 /**
- * A transaction as the bytes of etcd's TxnRequest: compare (1), success (2) and failure (3), the last of which reads
- * what stands under each guarded key, so that the caller knows why it failed.
+ * A transaction as the bytes of etcd's TxnRequest: compare (1) and success (2). What stands under the guarded keys is
+ * read only if one of them fails: as a failure (3) of each transaction it would go through etcd's log with all those
+ * that succeed, and is half of what etcd has to take apart.
  *
- * Written out by hand because it is the hot path of a cell on etcd: a batch of binds has 128 guards, whose keys are
- * sent twice, and the general way (objects for messages, copied into other objects, then written) costs more than
- * deciding the binds. A test compares its bytes with the general way's.
+ * Written out by hand because it is the hot path of a cell on etcd: a batch of binds has 128 guards, and the general way
+ * (objects for messages, copied into other objects, then written) costs more than deciding the binds. A test compares
+ * its bytes with the general way's.
  */
 export function encodeTransaction({ guards, writes }: Transaction, prefix: string): Buffer {
   let bytes = 0;
-  for (const guard of guards)
-    bytes += fieldBytes(compareBytes(guard, prefix)) + fieldBytes(fieldBytes(keyBytes(guard.key, prefix)));
+  for (const guard of guards) bytes += fieldBytes(compareBytes(guard, prefix));
   for (const write of writes) bytes += fieldBytes(fieldBytes(writeBytes(write, prefix)));
   const target = new Target(bytes, prefix);
   for (const guard of guards) {
@@ -25,12 +25,6 @@ export function encodeTransaction({ guards, writes }: Transaction, prefix: strin
     target.key(firstKey, write.key);
     if (write.kind === 'put') target.value(putValue, write.value);
   }
-  for (const { key } of guards) {
-    const inner = keyBytes(key, prefix);
-    target.begin(txnFailure, fieldBytes(inner));
-    target.begin(opRange, inner);
-    target.key(firstKey, key);
-  }
   return target.bytes;
 }
 
@@ -39,8 +33,6 @@ const lengthPrefixed = (field: number): number => (field << 3) | 2;
 const numbered = (field: number): number => field << 3;
 const txnCompare = lengthPrefixed(1);
 const txnSuccess = lengthPrefixed(2);
-const txnFailure = lengthPrefixed(3);
-const opRange = lengthPrefixed(1);
 const opPut = lengthPrefixed(2);
 const opDelete = lengthPrefixed(3);
 const firstKey = lengthPrefixed(1);

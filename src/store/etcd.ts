@@ -1,7 +1,7 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
 import type { Env } from '../env/env.js';
 import { msBetween } from '../env/instant.js';
-import { BerthError, type ErrorCode } from '../model/errors.js';
+import { BerthError, type ErrorCode, isBerthError } from '../model/errors.js';
 import { checkTransaction } from './check-transaction.js';
 import {
   asRevision,
@@ -30,6 +30,7 @@ import {
   encodedTxnMethod,
   type EtcdKeyValue,
   rangeMethod,
+  txnMethod,
   type TxnResponse,
 } from './etcd-protocol.js';
 import { EtcdEchoes } from './etcd-echoes.js';
@@ -171,18 +172,48 @@ export class EtcdStore implements Store {
     for (const write of transaction.writes)
       if (write.kind === 'put') this.#echoes.expect(write.key, write.value);
     const member = await this.#endpoints.connected(this.#timeoutMs);
+    let response: TxnResponse;
     try {
       // From here on the transaction may be applied whatever we hear: it is sent once and never again.
-      return this.#outcome(
-        transaction,
-        await this.#endpoints.call(member, encodedTxnMethod, request, this.#timeoutMs),
-      );
+      response = await this.#endpoints.call(member, encodedTxnMethod, request, this.#timeoutMs);
     } catch (error) {
       const refusal = isServiceError(error) ? refusals.get(error.details) : undefined;
       if (refusal !== undefined) throw new BerthError(refusal, told(member, error), { cause: error });
       this.#endpoints.turnFrom(member);
       return { kind: 'UnknownOutcome', cause: new Error(told(member, error), { cause: error }) };
     }
+    const revision = asRevision(response.header.revision);
+    if (response.succeeded) return { kind: 'Committed', revision };
+    const current = await this.#entriesAt(new Set(transaction.guards.map(({ key }) => key)), revision);
+    const failed = failedGuards(
+      transaction.guards,
+      stateOf((key) => current.get(key)),
+    );
+    return { kind: 'GuardFailed', revision, failed };
+  }
+
+  /** What stood under these keys at a revision. If that cannot be read the error says so; nothing was applied. */
+  async #entriesAt(keys: ReadonlySet<string>, revision: Revision): Promise<ReadonlyMap<string, Entry>> {
+    const request = {
+      compare: [],
+      success: Array.from(keys, (key) => ({ request_range: { key: this.#bytes(key), revision } })),
+      failure: [],
+    };
+    const { responses } = await this.#retried(revision, (member, timeoutMs) =>
+      this.#endpoints.call(member, txnMethod, request, timeoutMs),
+    ).catch((error: Error) => {
+      if (!isBerthError(error, 'Expired')) throw error;
+      throw new BerthError('StoreUnavailable', `a guard failed, and why was forgotten: ${error.message}`, {
+        cause: error,
+      });
+    });
+    const found = new Map<string, Entry>();
+    for (const { response_range } of responses)
+      for (const keyValue of response_range?.kvs ?? []) {
+        const entry = this.#entry(keyValue);
+        found.set(entry.key, entry);
+      }
+    return found;
   }
 
   /** For requests that may be sent twice: tries members in turn until one answers or time is up. */
@@ -219,26 +250,6 @@ export class EtcdStore implements Store {
     } finally {
       this.#underWay.delete(operation);
     }
-  }
-
-  #outcome(transaction: Transaction, response: TxnResponse): TransactOutcome {
-    const revision = asRevision(response.header.revision);
-    if (response.succeeded) return { kind: 'Committed', revision };
-    const current = new Map<string, Entry>();
-    for (const { response_range } of response.responses) {
-      for (const keyValue of response_range?.kvs ?? []) {
-        const entry = this.#entry(keyValue);
-        current.set(entry.key, entry);
-      }
-    }
-    return {
-      kind: 'GuardFailed',
-      revision,
-      failed: failedGuards(
-        transaction.guards,
-        stateOf((key) => current.get(key)),
-      ),
-    };
   }
 
   readonly #entry = ({ key, value, create_revision, mod_revision }: EtcdKeyValue): Entry => ({

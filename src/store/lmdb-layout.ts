@@ -153,4 +153,6 @@ export const liveEntry = (key: string, version: Version | undefined): Entry | un
   version === undefined || version.isDeleted ? undefined : entryOf(key, version);
 
 export const changeOf = (change: LoggedChange): Change =>
-  change.isDeleted ? { kind: 'delete', key: change.key } : { kind: 'put', entry: entryOf(change.key, change) };
+  change.isDeleted
+    ? { kind: 'delete', key: change.key }
+    : { kind: 'put', entry: entryOf(change.key, change) };

@@ -1,6 +1,6 @@
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Proposal } from '../../model/ports.js';
-import { type NodeAccount, objectKey } from '../../model/records.js';
+import { type NodeAccount, objectKey, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
 import { checkActor, checkNodeEpoch } from '../act.js';
 import type { Context } from '../context.js';
 import { reject, type Rejection } from '../decision.js';
@@ -20,7 +20,7 @@ export function proposedReplica(
   draft: Draft,
   { replica: { tenant, name } }: Proposal,
 ): LiveReplica | undefined {
-  // Its slot, which is guarded, says that this uid is the one of that name.
+  // Not guarded: what its slot and its status say is about this uid and no other of that name.
   const stored = draft.peek(objectKey('Replica', tenant, name)) as LiveReplica['stored'] | undefined;
   const status = replicaStatus(draft, tenant, name);
   return stored === undefined || status === undefined ? undefined : { tenant, name, stored, status };
@@ -35,6 +35,16 @@ export const checkUid = (
   stored.metadata.uid !== proposal.replica.uid && checks.has('bind.uid')
     ? reject('ReplicaChanged', `replica ${tenant}/${name} is another now (${stored.metadata.uid})`)
     : undefined;
+
+/**
+ * The slot of a replica that waits. While its status is as it was read it has not ended, so no other incarnation can have
+ * been made (S12): one guard less for each bind, and there are few in a transaction.
+ */
+function slotWhileWaiting(draft: Draft, { tenant, name, stored }: LiveReplica): SlotRecord | undefined {
+  const key = slotKey(tenant, stored.spec.workload, stored.spec.slot);
+  // A parsed boundary, as in stored.ts.
+  return draft.readCovered(key, statusKey('Replica', tenant, name)) as SlotRecord | undefined;
+}
 
 export function checkProposal(
   context: Context,
@@ -51,12 +61,15 @@ export function checkProposal(
   const { stored, status, tenant, name } = replica;
   if (!stages.includes(status.stage) && checks.has('bind.stage'))
     return reject('ReplicaChanged', `replica ${tenant}/${name} is ${status.stage}`);
-  const slot = slotRecord(draft, tenant, stored.spec.workload, stored.spec.slot);
-  if (slot?.replicaUid !== stored.metadata.uid && checks.has('bind.slot'))
+  const slot = slotWhileWaiting(draft, replica);
+  if (slot?.replicaUid !== stored.metadata.uid && checks.has('bind.slot')) {
+    // Guarded, as every reason to refuse is.
+    slotRecord(draft, tenant, stored.spec.workload, stored.spec.slot);
     return reject(
       'ReplicaChanged',
       `slot ${stored.spec.slot} of ${stored.spec.workload} belongs to ${slot?.replica ?? 'nobody'} now`,
     );
+  }
   const revision = storedRevision(draft, tenant, stored.spec.revision);
   if (revision === undefined) return reject('ReplicaChanged', `the revision ${stored.spec.revision} is gone`);
   const node = storedNode(draft, undefined, proposal.node);
