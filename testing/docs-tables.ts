@@ -9,7 +9,8 @@ const callerMayWords = {
   readBack: 'read back by the operation id',
 };
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table in the form that pages have. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');

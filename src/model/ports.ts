@@ -200,6 +200,8 @@ export interface Gate extends Operation {
   readonly nodeEpoch: Epoch;
   readonly reachability: NonNullable<NodeStatus['reachability']>;
   readonly reason: string;
+  /** What the verdict was made from. */
+  readonly evidence?: Omit<NonNullable<NodeStatus['evidence']>, 'since'>;
 }
 
 /** The Endpoints of a workload as they are from now on. */

@@ -15,7 +15,7 @@ export class BrakeObserver {
   constructor(
     private readonly parts: {
       readonly objects: Pick<Objects, 'get'>;
-      readonly freshness: Pick<FreshnessObserver, 'nodes' | 'judge'>;
+      readonly freshness: Pick<FreshnessObserver, 'nodes' | 'look'>;
       readonly env: Env;
       readonly rules?: BrakeRules;
     },
@@ -33,12 +33,12 @@ export class BrakeObserver {
   *#nodes(notBefore: MonotonicInstant | undefined): Generator<NodeSilence> {
     const { objects, freshness } = this.parts;
     for (const name of freshness.nodes()) {
-      const judgement = freshness.judge(name, notBefore);
+      const look = freshness.look(name, notBefore);
       const node = objects.get<Node>('Node', undefined, name);
       // A node that was deleted is missed by nobody.
-      if (judgement === undefined || node === undefined) continue;
+      if (look === undefined || node === undefined) continue;
       const { region = 'local', zone = 'local' } = node.spec;
-      yield { region, zone, silentMs: judgement.verdict === 'Fresh' ? undefined : judgement.silentMs };
+      yield { region, zone, silentMs: look.verdict === 'Fresh' ? undefined : look.silentMs };
     }
   }
 }

@@ -3,7 +3,7 @@ import type { MonotonicInstant } from '../env/instant.js';
 import type { Lease } from '../model/kinds/lease.js';
 import type { Objects } from '../model/ports.js';
 import { nodeOfLease } from '../model/records.js';
-import { type FreshnessRules, type Judgement, NodeFreshness } from './node-freshness.js';
+import { type FreshnessRules, type Judgement, type Look, NodeFreshness } from './node-freshness.js';
 
 /** Listens to the leases of nodes in this process's cache, and says how fresh each node is. */
 export class FreshnessObserver {
@@ -47,6 +47,11 @@ export class FreshnessObserver {
   /** How long ago a node was heard of; undefined: not since this process listens. */
   ageMs(node: string): number | undefined {
     return this.#freshness.ageMs(node, this.parts.env.clock.monotonic());
+  }
+
+  /** See `NodeFreshness.look`. */
+  look(node: string, notBefore?: MonotonicInstant): Look | undefined {
+    return this.#freshness.look(node, this.parts.env.clock.monotonic(), notBefore);
   }
 
   /** See `NodeFreshness.judge`. */

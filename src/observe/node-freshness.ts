@@ -1,29 +1,70 @@
 import { type MonotonicInstant, msBetween } from '../env/instant.js';
+import { fenceContract } from '../model/fence-contract.js';
 
-/** What is believed of a node from how long ago it was heard of. None of them says that anything stopped there. */
-export type Verdict = 'Fresh' | 'Suspect' | 'Lost';
+/**
+ * What is believed of a node from how long ago it was heard of. Suspect: its renewal is late. Unknown: its lease has
+ * expired. Lost: silent for so long that all that could be given away has been. None of them says that anything
+ * stopped there.
+ */
+export type Verdict = 'Fresh' | 'Suspect' | 'Unknown' | 'Lost';
 
 export interface FreshnessRules {
-  /** Silent for so long: its next heartbeat is late. */
-  readonly suspectAfterMs: number;
+  /** A node is suspect when it is silent for longer than its own history explains, within these bounds. */
+  readonly suspectMsLeast: number;
+  readonly suspectMsMost: number;
+  /** How many deviations beyond the mean of its own gaps are still explained by them. */
+  readonly deviations: number;
+  /** Silent for so long, at the latest since its lease expired: lost. */
+  readonly lostAfterMs: number;
 }
 
-/** Nodes renew every 10 seconds at the least often, so that this allows for 4 seconds on the way. */
-export const usualFreshness: FreshnessRules = { suspectAfterMs: 14_000 };
+/**
+ * Nodes renew every 5 seconds, in a large fleet every 10. The least allows for one renewal that went missing, so that
+ * 1 % of loss closes no gates; the most keeps the promise that a silent node is suspect within 15 seconds.
+ */
+export const usualFreshness: FreshnessRules = {
+  suspectMsLeast: 11_000,
+  suspectMsMost: 14_000,
+  deviations: 4,
+  lostAfterMs: fenceContract.windowSeconds * 1_000,
+};
 
-/** A verdict with what it was made from. */
-export interface Judgement {
+/** Gaps fewer than this tell nothing yet. */
+const gapsMin = 3;
+
+/** How long a node may be silent, by its own last arrivals (latest last): the mean gap and some deviations. */
+export function suspectAfterMs(
+  arrivals: readonly MonotonicInstant[],
+  { suspectMsLeast, suspectMsMost, deviations }: FreshnessRules,
+): number {
+  const gaps = arrivals.slice(1).map((at, index) => msBetween(arrivals[index] as MonotonicInstant, at));
+  if (gaps.length < gapsMin) return suspectMsMost;
+  const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+  const variance = gaps.reduce((sum, gap) => sum + (gap - mean) ** 2, 0) / gaps.length;
+  const explained = mean + deviations * Math.sqrt(variance);
+  return Math.min(suspectMsMost, Math.max(suspectMsLeast, explained));
+}
+
+export interface Look {
   readonly verdict: Verdict;
   /** How long the node has been silent, as far as this observer can say. */
   readonly silentMs: number;
+}
+
+/** A verdict with what it was made from. */
+export interface Judgement extends Look {
   /** How long ago it was heard of, latest first. Empty: never since this observer listens. */
   readonly arrivalsMs: readonly number[];
+  /** How long its own history explains. */
+  readonly lateMs: number;
   readonly leaseMs: number;
   /** The resourceVersion of the lease that has stood for that long. */
   readonly leaseRevision: number;
 }
 
 interface Heard {
+  /** How long its own history explains; it changes only when it is heard of. */
+  lateMs: number;
   /** The version of the lease that was seen last: a renewal makes another. */
   version: string;
   leaseMs: number;
@@ -48,17 +89,19 @@ export class NodeFreshness {
 
   /** A lease as it is found when listening begins: when it was renewed is not known. */
   found(node: string, version: string, leaseSeconds: number): void {
-    this.#nodes.set(node, { version, leaseMs: leaseSeconds * 1_000, arrivals: [] });
+    const lateMs = suspectAfterMs([], this.rules);
+    this.#nodes.set(node, { version, leaseMs: leaseSeconds * 1_000, lateMs, arrivals: [] });
   }
 
   /** A lease as it is seen at some time; the same version again is no news. */
   seen(node: string, version: string, leaseSeconds: number, now: MonotonicInstant): void {
-    const heard = this.#nodes.get(node) ?? { version: '', leaseMs: 0, arrivals: [] };
+    const heard = this.#nodes.get(node) ?? { version: '', leaseMs: 0, lateMs: 0, arrivals: [] };
     if (heard.version === version) return;
     heard.version = version;
     heard.leaseMs = leaseSeconds * 1_000;
     heard.arrivals.push(now);
     if (heard.arrivals.length > arrivalsMax) heard.arrivals.shift();
+    heard.lateMs = suspectAfterMs(heard.arrivals, this.rules);
     this.#nodes.set(node, heard);
   }
 
@@ -80,18 +123,31 @@ export class NodeFreshness {
    * What to believe of a node. Silence counts from when it was last heard of, and never from before `notBefore` or
    * the time that this observer began to listen: nobody is late before a full window has passed.
    */
-  judge(
-    node: string,
-    now: MonotonicInstant,
-    notBefore: MonotonicInstant = this.since,
-  ): Judgement | undefined {
+  look(node: string, now: MonotonicInstant, notBefore: MonotonicInstant = this.since): Look | undefined {
     const heard = this.#nodes.get(node);
     if (heard === undefined) return undefined;
-    const { leaseMs, arrivals } = heard;
+    const { leaseMs, lateMs } = heard;
     const watchedMs = Math.min(msBetween(this.since, now), msBetween(notBefore, now));
     const silentMs = Math.min(watchedMs, this.ageMs(node, now) ?? watchedMs);
-    const verdict = silentMs > leaseMs ? 'Lost' : silentMs > this.rules.suspectAfterMs ? 'Suspect' : 'Fresh';
-    const arrivalsMs = arrivals.map((at) => msBetween(at, now)).toReversed();
-    return { verdict, silentMs, arrivalsMs, leaseMs, leaseRevision: Number(heard.version) };
+    const verdict = verdictAfter(silentMs, { lateMs, leaseMs, lostMs: this.rules.lostAfterMs });
+    return { verdict, silentMs };
   }
+
+  /** The same, with all that it was made from. */
+  judge(node: string, now: MonotonicInstant, notBefore?: MonotonicInstant): Judgement | undefined {
+    const heard = this.#nodes.get(node);
+    const look = this.look(node, now, notBefore);
+    if (heard === undefined || look === undefined) return undefined;
+    const { leaseMs, lateMs, arrivals, version } = heard;
+    const arrivalsMs = arrivals.map((at) => msBetween(at, now)).toReversed();
+    return { ...look, arrivalsMs, lateMs, leaseMs, leaseRevision: Number(version) };
+  }
+}
+
+function verdictAfter(
+  silentMs: number,
+  { lateMs, leaseMs, lostMs }: { readonly lateMs: number; readonly leaseMs: number; readonly lostMs: number },
+): Verdict {
+  if (silentMs > leaseMs) return silentMs >= lostMs ? 'Lost' : 'Unknown';
+  return silentMs > lateMs ? 'Suspect' : 'Fresh';
 }

@@ -107,6 +107,7 @@ export const gate =
     putStatus(draft, 'Node', undefined, input.node, {
       ...status,
       reachability: input.reachability,
+      ...(input.evidence !== undefined && { evidence: { since: context.at, ...input.evidence } }),
       gate: next,
     });
     return commit(undefined);

@@ -3,7 +3,9 @@ import { ageColumn, column, defineKind, type TypedObject } from '../define-kind.
 import {
   choice,
   flag,
+  integer,
   listByKey,
+  listOf,
   mapOf,
   nameOf,
   record,
@@ -65,8 +67,22 @@ const status = record(
       setOf('The devices of this class.', text('The id of a device.', { minLength: 1, maxLength: 253 })),
     ),
     reachability: choice(
-      'The last durable verdict. Fresh: heard of in time. Suspect: late. Lost: its lease has expired. Never that what runs there has stopped.',
-      ['Fresh', 'Suspect', 'Lost'],
+      'The last durable verdict. Fresh: heard of in time. Suspect: late. Unknown: its lease has expired. Lost: silent for so long that what could be given away has been. Never that what runs there has stopped.',
+      ['Fresh', 'Suspect', 'Unknown', 'Lost'],
+    ),
+    evidence: record(
+      'What the last durable verdict was made from. Written only when the verdict changes.',
+      {
+        since: timestamp('Since when it stands.'),
+        why: text('Why, for people.', { maxLength: 1_024 }),
+      },
+      {
+        arrivals: listOf(
+          'How many seconds before that it was heard of, latest first.',
+          integer('Seconds.', { minimum: 0 }),
+          { maxItems: 16 },
+        ),
+      },
     ),
     gate: record(
       'Whether new replicas may be bound here.',

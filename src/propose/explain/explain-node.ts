@@ -27,7 +27,12 @@ export function explainNode({ node, ledger, replicas }: NodeFacts): ObjectSide {
   );
   const taints = (spec.taints ?? []).map(shownTaint);
   return {
-    state: status?.reachability === 'Lost' ? 'Unknown' : refusal === undefined ? 'AsWanted' : 'OnItsWay',
+    state:
+      status?.reachability === 'Lost' || status?.reachability === 'Unknown'
+        ? 'Unknown'
+        : refusal === undefined
+          ? 'AsWanted'
+          : 'OnItsWay',
     stages,
     ...(refusal !== undefined && { reason: refusal.reason, nextMove: refusal.nextMove }),
     ...(status?.gate?.since !== undefined && { since: status.gate.since }),
@@ -38,6 +43,15 @@ export function explainNode({ node, ledger, replicas }: NodeFacts): ObjectSide {
         : []),
       ...(taints.length === 0 ? [] : [`taints: ${taints.join(', ')}`]),
       ...((spec.tenants ?? []).length === 0 ? [] : [`only for tenants ${spec.tenants?.join(', ')}`]),
+      ...(status?.evidence === undefined || status.reachability === 'Fresh'
+        ? []
+        : [`${status.reachability} since ${status.evidence.since}: ${status.evidence.why}`]),
+      ...(status?.conditions ?? []).flatMap(({ type, status: is, message }) =>
+        is === 'True' ? [`${type}: ${message}`] : [],
+      ),
+      ...(status?.attestation === undefined
+        ? []
+        : [`${status.attestation.by} attests that what ran here has stopped: ${status.attestation.reason}`]),
       `in ${spec.region ?? 'local'}/${spec.zone ?? 'local'}, last heard of ${status?.lastRenewedAt ?? 'never'}`,
     ],
     answer: `node ${metadata.name} ${

@@ -55,7 +55,7 @@ describe('the detector', () => {
       await run(5_000);
       renew('well');
     }
-    expect(gates).toEqual(['15s silent Suspect', '41s silent Lost']);
+    expect(gates).toEqual(['15s silent Suspect', '41s silent Unknown']);
     renew('silent');
     await run(1_000);
     expect(gates.at(-1)).toBe('46s silent Fresh');
@@ -81,6 +81,6 @@ describe('the detector', () => {
     await run(113_000);
     expect(gates).toEqual([]);
     await run(30_000);
-    expect(gates).toEqual(['115s silent Suspect', '141s silent Lost']);
+    expect(gates).toEqual(['115s silent Suspect', '141s silent Unknown']);
   });
 });

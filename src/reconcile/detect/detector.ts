@@ -2,7 +2,7 @@ import type { Node } from '../../model/kinds/node.js';
 import type { Gate, Outcome } from '../../model/ports.js';
 import type { FreshnessObserver } from '../../observe/freshness-observer.js';
 import type { Acting } from '../runtime/acting.js';
-import { judgeGate } from './judge-gate.js';
+import { isDurable, judgeGate } from './judge-gate.js';
 
 const lookMs = 500;
 // So many verdicts are made durable at one look; the rest wait for the next.
@@ -23,7 +23,10 @@ export class Detector {
       const due: Omit<Gate, 'actor'>[] = [];
       for (const name of this.observer.nodes()) {
         const node = acting.objects.get<Node>('Node', undefined, name);
-        const move = node && judgeGate(node, this.observer.judge(name, leadingSince));
+        // Mostly nothing is new: evidence is put together only where it is.
+        const verdict = this.observer.look(name, leadingSince)?.verdict;
+        if (node === undefined || verdict === undefined || isDurable(node, verdict)) continue;
+        const move = judgeGate(node, this.observer.judge(name, leadingSince));
         if (move !== undefined) due.push(move);
         if (due.length >= movesPerLook) break;
       }

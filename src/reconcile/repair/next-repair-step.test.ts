@@ -6,6 +6,7 @@ import {
   brakeLookMs,
   nextRepairStep,
   type NodeEvidence,
+  permitsOf,
   type RepairInput,
   type RepairStep,
   reportSlackMs,
@@ -23,7 +24,12 @@ const usual: RepairInput = {
   ...{ node: heard, inStageMs: 0, heardMs: 0, fence: fenceContract },
   ...{ startDeadlineSeconds: 300, graceSeconds: 8, brake: 'Off' },
 };
-const step = (changed: Partial<RepairInput>): RepairStep => nextRepairStep({ ...usual, ...changed });
+/** The step, which the table of evidence allows. */
+const step = (changed: Partial<RepairInput>): RepairStep => {
+  const next = nextRepairStep({ ...usual, ...changed });
+  permitsOf(next);
+  return next;
+};
 const told = (next: RepairStep): string =>
   next.kind === 'tell'
     ? `${next.remarks.map(({ type }) => type).join()}${next.ms === undefined ? '' : ` ${next.ms}`}`
@@ -31,6 +37,7 @@ const told = (next: RepairStep): string =>
 const released = (stoodSeconds: number): RepairStep => ({
   kind: 'release',
   proof: { kind: 'FenceExpired', leaseRevision: 7, stoodSeconds },
+  on: 'fenceExpired',
 });
 const fence = {
   stage: 'Unknown',
@@ -43,7 +50,11 @@ describe('[L5] a replica that may run', () => {
     'is of unknown fate when the lease of its node has expired: %s',
     (stage) => {
       expect(step({ stage, node: silentFor(40) }).kind).toBe('wait');
-      expect(step({ stage, node: silentFor(40.1) })).toEqual({ kind: 'move', reason: 'LeaseExpired' });
+      expect(step({ stage, node: silentFor(40.1) })).toEqual({
+        kind: 'move',
+        reason: 'LeaseExpired',
+        on: 'leaseExpired',
+      });
       expect(step({ stage, node: undefined, inStageMs: reportSlackMs + 1 })).toMatchObject({ kind: 'move' });
     },
   );
@@ -54,7 +65,7 @@ describe('[L5] a replica that may run', () => {
     ['Releasing', 8 * second + reportSlackMs, 'StopOverdue'],
   ])('is so too when its stage lasts too long, even on a fresh node: %s', (stage, ms, reason) => {
     expect(step({ stage, inStageMs: ms - 1 })).toEqual({ kind: 'wait', ms: 1 });
-    expect(step({ stage, inStageMs: ms })).toEqual({ kind: 'move', reason });
+    expect(step({ stage, inStageMs: ms })).toEqual({ kind: 'move', reason, on: 'noReport' });
   });
 
   it('is left alone while it runs and its node is heard of', () => {
@@ -102,7 +113,7 @@ describe('[S5] a replica of unknown fate', () => {
           ...{ stage: 'Unknown', rule: { action, afterSeconds: 300 } },
           node: silentFor(41, { isAttested: true }),
         }),
-      ).toEqual({ kind: 'release', proof: { kind: 'Attested' } });
+      ).toEqual({ kind: 'release', proof: { kind: 'Attested' }, on: 'attestation' });
   });
 });
 
@@ -127,7 +138,11 @@ describe('[L3] a replica of unknown fate on a node that is heard of', () => {
   it('is left to its agent for a while, however long its node was away', () => {
     expect(step({ ...lost, inStageMs: 1e9, heardMs: 0 })).toEqual({ kind: 'wait', ms: answerMs });
     for (const rule of [usual.rule, fence.rule])
-      expect(step({ ...lost, rule, heardMs: answerMs })).toEqual({ kind: 'stop', reason: 'NoReport' });
+      expect(step({ ...lost, rule, heardMs: answerMs })).toEqual({
+        kind: 'stop',
+        reason: 'NoReport',
+        on: 'noReport',
+      });
   });
 
   it('and was asked to stop is not taken for stopped: a second may come where one is allowed, and a human is asked for', () => {

@@ -1,6 +1,7 @@
 import type { Remarked, ReleaseProof } from '../../model/ports.js';
 import type { FenceRecord } from '../../model/records.js';
 import type { BrakeState } from '../../observe/brakes.js';
+import { type Deed, permit, type Permit, type SignalFor } from '../../observe/evidence.js';
 import type { Stage } from '../../model/stages.js';
 
 /** What is known of the node that a replica is bound to, as the one who asks has seen it. */
@@ -46,12 +47,41 @@ export type RepairStep =
   | { readonly kind: 'wait'; readonly ms?: number }
   /** It would be given away, and a brake holds that back. */
   | { readonly kind: 'held'; readonly ms: number }
-  | { readonly kind: 'move'; readonly reason: UnknownReason }
-  | { readonly kind: 'release'; readonly proof: ReleaseProof }
+  | { readonly kind: 'move'; readonly reason: UnknownReason; readonly on: On<'callUnknown'> }
+  | { readonly kind: 'release'; readonly proof: ReleaseProof; readonly on: On<'release'> }
   /** Its node is there: its agent is asked to stop it, and to say so. */
-  | { readonly kind: 'stop'; readonly reason: string }
+  | { readonly kind: 'stop'; readonly reason: string; readonly on: On<'askToStop'> }
   /** People are told, and the workload controller may act on it; then it waits. */
-  | { readonly kind: 'tell'; readonly remarks: readonly Remarked[]; readonly ms?: number };
+  | {
+      readonly kind: 'tell';
+      readonly remarks: readonly Remarked[];
+      readonly ms?: number;
+      readonly on: On<'replace'> & On<'askHuman'>;
+    };
+
+/** The signals on which repair may do something: the table of evidence says which, and others do not compile. */
+type On<D extends Deed> = SignalFor<'repair-controller', D>;
+
+/** Leave to take a step on what was observed: a step that the table does not allow stops the process. */
+export function permitsOf(step: RepairStep): readonly Permit<Deed>[] {
+  const actor = 'repair-controller';
+  switch (step.kind) {
+    case 'wait':
+      return [];
+    case 'held':
+      return [permit(actor, 'manySilent', 'holdRepairBack')];
+    case 'move':
+      return [permit(actor, step.on, 'callUnknown')];
+    case 'release':
+      return [permit(actor, step.on, 'release')];
+    case 'stop':
+      return [permit(actor, step.on, 'askToStop')];
+    case 'tell':
+      return step.remarks.map(({ type }) =>
+        type === 'Replaceable' ? permit(actor, step.on, 'replace') : permit(actor, step.on, 'askHuman'),
+      );
+  }
+}
 
 export type UnknownReason = 'LeaseExpired' | 'StartDeadlinePassed' | 'StartOverdue' | 'StopOverdue';
 
@@ -93,11 +123,11 @@ function whileItMayRun(input: RepairInput): RepairStep {
   // Of a node that nobody ever heard of, silence is counted from the first look at what is bound there.
   const silentMs = node?.silentMs ?? inStageMs;
   const leaseMs = node?.leaseMs ?? reportSlackMs;
-  if (silentMs > leaseMs) return { kind: 'move', reason: 'LeaseExpired' };
+  if (silentMs > leaseMs) return { kind: 'move', reason: 'LeaseExpired', on: 'leaseExpired' };
   const deadline = deadlineOf(input);
   if (deadline === undefined) return wait();
   const leftMs = deadline.ms - inStageMs;
-  return leftMs <= 0 ? { kind: 'move', reason: deadline.reason } : wait(leftMs);
+  return leftMs <= 0 ? { kind: 'move', reason: deadline.reason, on: 'noReport' } : wait(leftMs);
 }
 
 function deadlineOf({ stage, startDeadlineSeconds, graceSeconds }: RepairInput):
@@ -132,7 +162,7 @@ const whileBraked = ({ brake }: RepairInput, step: RepairStep): RepairStep =>
 
 function whileUnknown(input: RepairInput): RepairStep {
   const { node, isFenced, fence, rule, inStageMs } = input;
-  if (node?.isAttested === true) return { kind: 'release', proof: { kind: 'Attested' } };
+  if (node?.isAttested === true) return { kind: 'release', proof: { kind: 'Attested' }, on: 'attestation' };
   const silentMs = node?.silentMs ?? inStageMs;
   if (node !== undefined && silentMs <= node.leaseMs) return whileHeard(input);
   if (rule.action === 'Replace') return whileReplaceable(input, silentMs);
@@ -146,6 +176,7 @@ function whileUnknown(input: RepairInput): RepairStep {
   return {
     kind: 'release',
     proof: { kind: 'FenceExpired', leaseRevision, stoodSeconds: silentMs / 1_000 },
+    on: 'fenceExpired',
   };
 }
 
@@ -163,15 +194,20 @@ function whileReplaceable(input: RepairInput, silentMs: number): RepairStep {
 function whileHeard(input: RepairInput): RepairStep {
   const { isAskedToStop, isReplaced, heardMs, rule } = input;
   if (!isAskedToStop)
-    return heardMs < answerMs ? wait(answerMs - heardMs) : { kind: 'stop', reason: 'NoReport' };
+    return heardMs < answerMs
+      ? wait(answerMs - heardMs)
+      : { kind: 'stop', reason: 'NoReport', on: 'noReport' };
   const afterMs = rule.action === 'Gone' ? 0 : rule.afterSeconds * 1_000;
   if (heardMs < afterMs) return wait(afterMs - heardMs);
   const remarks = rule.action === 'Replace' && !isReplaced ? [replaceable(afterMs)] : [];
-  return tell([...remarks, needsHuman(input)]);
+  return tell([...remarks, needsHuman(input)], undefined, 'noReport');
 }
 
-const tell = (remarks: readonly Remarked[], ms?: number): RepairStep =>
-  ms === undefined ? { kind: 'tell', remarks } : { kind: 'tell', remarks, ms };
+const tell = (
+  remarks: readonly Remarked[],
+  ms?: number,
+  on: 'leaseExpired' | 'noReport' = 'leaseExpired',
+): RepairStep => ({ kind: 'tell', remarks, on, ...(ms !== undefined && { ms }) });
 
 const replaceable = (afterMs: number): Remarked => ({
   type: 'Replaceable',

@@ -19,6 +19,7 @@ import {
   givesAway,
   type LostRule,
   nextRepairStep,
+  permitsOf,
   type NodeEvidence,
   type RepairInput,
   type RepairStep,
@@ -67,6 +68,7 @@ export class RepairReconciler implements Reconciler {
     const { region = 'local', zone = 'local' } = spec ?? {};
     const brake = this.parts.brakes.now(this.#leadingSince).at(region, zone);
     const step = nextRepairStep({ ...this.#input(key, replica, judgement), brake: brake.state });
+    permitsOf(step);
     if (step.kind === 'held') return after(step.ms, 'a brake holds repair back there');
     if (step.kind === 'wait' || (step.kind === 'tell' && isTold(replica, step)))
       return step.ms === undefined ? done : after(step.ms, 'a deadline of repair');

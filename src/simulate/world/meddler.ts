@@ -132,7 +132,7 @@ class Meddler {
     const ref = refOf(replica);
     switch (random.integer(16)) {
       case 0: {
-        const reachability = random.pick(['Fresh', 'Suspect', 'Lost'] as const);
+        const reachability = random.pick(['Fresh', 'Suspect', 'Unknown', 'Lost'] as const);
         const actor = random.chance(0.8) ? actorOf('detector') : anyActor();
         await authority.gate({
           actor,
