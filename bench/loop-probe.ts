@@ -1,11 +1,11 @@
-import { openSync, readSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
+import { onCoreClock } from './on-core.js';
 
 /**
- * Loaded into a server with --import, it says how long the longest synchronous stretch of the main thread was. On a
- * shared machine a thread also waits for a core, which is nobody's code: so a stretch is counted in the time that the
- * thread was on a core, as the kernel counts it, and what the collector of garbage took of it is told apart.
+ * Loaded into a server with --import, it says how long the longest synchronous stretch of the main thread was. A
+ * stretch is counted in the time that the thread was on a core, and what the collector of garbage took of it is told
+ * apart.
  */
 export interface Stretches {
   readonly longestMs: number;
@@ -23,10 +23,7 @@ interface Stretch {
 const keptMax = 200;
 
 if (isMainThread && process.send !== undefined) {
-  const schedule = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
-  const text = Buffer.alloc(64);
-  const onCoreMs = (): number =>
-    Number(text.toString('latin1', 0, readSync(schedule, text, 0, 64, 0)).split(' ')[0]) / 1e6;
+  const onCoreMs = onCoreClock();
   let stretches: Stretch[] = [];
   let collections: { readonly startTime: number; readonly duration: number }[] = [];
   let last = { atMs: performance.now(), onCoreMs: onCoreMs() };

@@ -5,7 +5,8 @@ import type { PendingReplica } from '../src/propose/contract.js';
 import { PreemptionPlanner } from '../src/propose/preemption.js';
 import { builtinPolicy } from '../src/model/policy.js';
 import { DecideCell, gibi } from './decide-cell.js';
-import type { Bench } from './measure.js';
+import type { Bench, Figure } from './measure.js';
+import { onCoreClock } from './on-core.js';
 
 const nodes = 5_000;
 const perNode = 20;
@@ -72,6 +73,20 @@ const pendingOf = (classKey: string, count: number): PendingReplica[] =>
     return { tenant, name, uid: `uid-${name}`, classKey, workload, slot: String(slot), sinceMs: 0 };
   });
 
+/** Everybody is put in order once, in stretches that others run between: the longest of them. */
+function firstLook(view: CellPreemption): Pick<Figure, 'value' | 'unit' | 'target'> {
+  const onCoreMs = onCoreClock();
+  let longestMs = 0;
+  // What making the cell left behind is none of its business.
+  globalThis.gc?.();
+  for (let isReady = view.isReady(); !isReady;) {
+    const fromMs = onCoreMs();
+    isReady = view.look();
+    longestMs = Math.max(longestMs, onCoreMs() - fromMs);
+  }
+  return { value: longestMs, unit: 'ms, its longest stretch', target: { atMost: 20 } };
+}
+
 export const preemptBench: Bench = {
   name: 'preempt',
   title: `victims among ${nodes * perNode} replicas on ${nodes} nodes, in time of the processor`,
@@ -95,10 +110,7 @@ export const preemptBench: Bench = {
       for (const { replica } of result.plans) cell.cell.unassume(replica);
       return result;
     };
-    const before = process.cpuUsage();
-    planFor(huge);
-    const firstMs = process.cpuUsage(before).user / 1_000;
-    print({ name: 'first look: all put in order', value: firstMs, unit: 'ms' });
+    print({ name: 'first look at the cell', ...firstLook(view) });
     measured('nobody there can help', 10, () => planFor(huge));
     measured('two victims', 10, () => planFor(small));
     measured('many victims', 10, () => planFor(large));

@@ -24,15 +24,17 @@ export type ScoreName = (typeof scoreNames)[number];
 export const builtinPolicy: Policy = {
   strategy: 'Pack',
   weights: {
-    fit: 8,
-    balance: 2,
-    spareDevices: 4,
+    // That a node is in use counts for as much as the best balance can: no other is opened for the sake of that.
+    fit: 9,
+    balance: 8,
+    // Above fit: no node with devices is filled up by others because it is in use already.
+    spareDevices: 12,
     // What somebody asked for by name counts for more than what is good in general.
-    spread: 16,
-    affinity: 16,
-    locality: 16,
-    failures: 16,
-    preferNoSchedule: 16,
+    spread: 32,
+    affinity: 32,
+    locality: 32,
+    failures: 32,
+    preferNoSchedule: 32,
   },
 };
 

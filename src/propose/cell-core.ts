@@ -1,6 +1,7 @@
 import type { ReplicaRef } from '../model/ports.js';
 import { plus } from '../model/plus.js';
 import type { Policy } from '../model/policy.js';
+import type { Reason } from '../model/reasons.js';
 import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
 import type { NodeAgeMs, PendingReplica, Turn, TurnResult, Wait } from './contract.js';
@@ -18,20 +19,21 @@ export interface CellCoreOptions {
   readonly plugins: readonly Plugin[];
 }
 
-const roomReasons: ReadonlySet<string> = new Set(['NodeFull', 'DeviceTaken', 'PortTaken']);
+const roomReasons: ReadonlySet<Reason> = new Set<Reason>(['NodeFull', 'DeviceTaken', 'PortTaken']);
 
 /** The pure parts of the scheduler over one picture of the cell: place what fits, make room for what may preempt. */
 export class CellCore {
   readonly cell = new CellState();
+  readonly #preemption: CellPreemption;
   readonly #planner: PreemptionPlanner;
   readonly #ranks = new RankCache();
   /** Places for at least so many, or for none. What it returns is assumed. */
   readonly planGang: GangMoment['plan'];
 
   constructor(private readonly options: CellCoreOptions) {
-    const preemption = new CellPreemption(this.cell, options);
-    this.#planner = new PreemptionPlanner(preemption);
-    this.planGang = gangPlanner(this.cell, preemption, plus(options, { ranks: this.#ranks }));
+    this.#preemption = new CellPreemption(this.cell, options);
+    this.#planner = new PreemptionPlanner(this.#preemption);
+    this.planGang = gangPlanner(this.cell, this.#preemption, plus(options, { ranks: this.#ranks }));
   }
 
   gangView(tenant: string, name: string, sinceMs: number): GangView | undefined {
@@ -44,6 +46,14 @@ export class CellCore {
 
   apply(key: string, value: unknown): void {
     this.cell.apply(key, value);
+  }
+
+  get isLooking(): boolean {
+    return this.#preemption.isLooking;
+  }
+
+  look(): readonly Reason[] {
+    return this.#preemption.look() ? [...roomReasons] : [];
   }
 
   unassume(replica: ReplicaRef): void {

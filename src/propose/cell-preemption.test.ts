@@ -27,7 +27,7 @@ function pictureWith(stage: 'Serving' | 'Releasing' | 'Unknown', workload: objec
   const view = new CellPreemption(picture.cell, { seed: 1, ages: () => 0 });
   const plan = (...pending: ReturnType<TestPicture['pending']>) =>
     new PreemptionPlanner(view).plan(classKey, pending.length > 0 ? pending : picture.pending('urgent', 1));
-  return { picture, plan, account, used };
+  return { picture, view, plan, account, used };
 }
 
 describe('preemption on a picture of a cell', () => {
@@ -56,6 +56,31 @@ describe('preemption on a picture of a cell', () => {
     expect(unassume(plan())).toBe(1);
     picture.put('PriorityClass', undefined, 'default', { value: 11 });
     expect(unassume(plan())).toBe(0);
+  });
+
+  it('looks at very many nodes in stretches, makes no plan meanwhile, and the same one after', () => {
+    const { picture, view, plan, account } = pictureWith('Serving');
+    const many = 600;
+    for (let at = 0; at < many; at++) picture.node(`small-${at}`, { cpuMilli: 1_000 });
+    expect([plan().plans, view.isLooking]).toEqual([[], true]);
+    let stretches = 1;
+    while (!view.look()) stretches += 1;
+    expect([stretches, view.isLooking]).toEqual([6, false]);
+    const { plans } = plan();
+    expect(plans).toMatchObject([{ node: 'n1', victims: [{ name: 'low-0-1' }] }]);
+    for (const { replica } of plans) picture.cell.unassume(replica);
+    // What few changes ask for is looked at on the way; what very many ask for is not.
+    for (let at = 0; at < 50; at++) picture.cell.apply(nodeAccountKey(`small-${at}`), { ...account });
+    expect(view.isReady()).toBe(true);
+    for (let at = 0; at < many; at++) picture.cell.apply(nodeAccountKey(`small-${at}`), { ...account });
+    expect(view.isReady()).toBe(false);
+  });
+
+  it('has nothing looked at for a class that may not make room', () => {
+    const { picture, view, plan } = pictureWith('Serving');
+    for (let at = 0; at < 600; at++) picture.node(`small-${at}`, { cpuMilli: 1_000 });
+    picture.put('PriorityClass', undefined, 'high', { value: 10, preemption: 'Never' });
+    expect([plan().plans, view.isLooking]).toEqual([[], false]);
   });
 
   it('a daemon makes room on the node of its slot and on no other', () => {

@@ -10,6 +10,9 @@ import type { PreemptingClass, PreemptionCell, SpokenFor } from './preemption-ce
 import { type RoomlessRules, roomlessRules } from './roomless-rules.js';
 import type { VerdictOptions } from './verdicts.js';
 
+// Some 5 ms of a busy cell: what is looked at in one stretch, and what a planner may still look at itself.
+const nodesPerLook = 100;
+
 /**
  * A picture of the cell as planners of preemption look at it, kept for as long as the picture is.
  *
@@ -22,6 +25,7 @@ export class CellPreemption implements PreemptionCell {
   readonly #occupancy: Occupancy;
   readonly #rules = new Map<ClassKey, RoomlessRules>();
   readonly #left = new Map<string, number>();
+  #look: 'None' | 'UnderWay' | 'Done' = 'None';
   readonly #inFlight = new Map<
     string,
     { readonly plan: PreemptionPlan; readonly victims: readonly SpokenFor[] }
@@ -32,6 +36,28 @@ export class CellPreemption implements PreemptionCell {
     private readonly options: { readonly seed: number } & VerdictOptions,
   ) {
     this.#occupancy = new Occupancy(cell, options.seed);
+  }
+
+  isReady(): boolean {
+    // After a look it is, whatever has changed meanwhile: that is little, and it would never come to an end otherwise.
+    if (this.#look === 'Done') this.#look = 'None';
+    else {
+      this.#occupancy.refresh();
+      if (this.#occupancy.catchUp(0) > nodesPerLook) this.#look = 'UnderWay';
+    }
+    return this.#look === 'None';
+  }
+
+  /** A planner found it not ready and nobody has asked since. */
+  get isLooking(): boolean {
+    return this.#look === 'UnderWay';
+  }
+
+  /** Goes on looking at what has changed, for one stretch. Whether it is ready now. */
+  look(): boolean {
+    this.#occupancy.refresh();
+    if (this.#occupancy.catchUp(nodesPerLook) <= nodesPerLook) this.#look = 'Done';
+    return this.#look === 'Done';
   }
 
   classOf(classKey: ClassKey): PreemptingClass | undefined {

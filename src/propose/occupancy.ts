@@ -48,20 +48,35 @@ export class Occupancy {
     if (this.#workloads.size > workloadsMax) this.#workloads.clear();
   }
 
+  /** Looks at so many of the nodes that have changed, at most. How many are left. */
+  catchUp(most: number): number {
+    let stale = 0;
+    for (let row = 0; row < this.cell.nodes.rows; row += 1) {
+      if (this.#isCurrent(row)) continue;
+      stale += 1;
+      if (stale <= most) this.#byRow[row] = this.#look(row);
+    }
+    return Math.max(0, stale - most);
+  }
+
   /** The node of a row, with what is assumed there counted as used; undefined if it is not registered. */
   at(row: number): OccupiedNode | undefined {
-    const { nodes } = this.cell;
-    let known = this.#byRow[row];
-    if (
-      known === undefined ||
-      known.changedAt !== nodes.changedAt[row] ||
-      known.occupantsChangedAt !== nodes.occupantsChangedAt[row] ||
-      known.name !== nodes.names[row]
-    )
-      this.#byRow[row] = known = this.#look(row);
+    if (!this.#isCurrent(row)) this.#byRow[row] = this.#look(row);
+    const known = this.#byRow[row];
     if (known === undefined || known.leaving.length === 0) return known?.node;
     // Which holds stand is not the node's to say.
     return { ...known.node, leaving: known.leaving.map((one) => this.#withAwaited(one)) };
+  }
+
+  /** Of a row without a registered node there is nothing to know. */
+  #isCurrent(row: number): boolean {
+    const { nodes } = this.cell;
+    const known = this.#byRow[row];
+    return known === undefined
+      ? nodes.accounts[row] === undefined || nodes.epochs[row] === undefined
+      : known.changedAt === nodes.changedAt[row] &&
+          known.occupantsChangedAt === nodes.occupantsChangedAt[row] &&
+          known.name === nodes.names[row];
   }
 
   #look(row: number): Known | undefined {

@@ -113,6 +113,7 @@ export function plainCell(options: PlainCellOptions): PreemptionCell {
     };
   };
   return {
+    isReady: () => true,
     classOf,
     nodesFor: () => current.values(),
     allows: (classKey, node) =>

@@ -19,6 +19,8 @@ export interface PreemptingClass {
 
 /** The cell as preemption looks at it, with what is on its way. */
 export interface PreemptionCell {
+  /** Whether it can be asked now. If not, too much has changed for one look, and it is being looked at in stretches. */
+  isReady(): boolean;
   classOf(classKey: ClassKey): PreemptingClass | undefined;
   /** Nodes that every filter lets the class onto, but for room: resources, devices and ports. */
   nodesFor(classKey: ClassKey): Iterable<OccupiedNode>;

@@ -32,7 +32,7 @@ export class PreemptionPlanner {
     const without: PendingReplica[] = [];
     const wanted = this.cell.classOf(classKey);
     let room: RoomForClass | undefined;
-    let isHopeless = wanted === undefined;
+    let isHopeless = wanted === undefined || !this.mayAsk(wanted);
     for (const replica of replicas) {
       const preemptor = wanted === undefined || isHopeless ? undefined : this.preemptor(wanted);
       // One that holds already has its room, or awaits it.
@@ -57,6 +57,11 @@ export class PreemptionPlanner {
       }
     }
     return { plans, comesFree, without };
+  }
+
+  /** What can make no room for itself anyhow does not have the cell looked at. */
+  private mayAsk(wanted: PreemptingClass): boolean {
+    return this.preemptor(wanted) !== undefined && this.cell.isReady();
   }
 
   /** The class as its next replica will be charged; undefined if it may not preempt, or its tenant may have no more. */

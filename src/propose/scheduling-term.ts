@@ -4,7 +4,7 @@ import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
-import { reasonTable } from '../model/reasons.js';
+import { type Reason, reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
 import type { Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
 import { Explanations } from './explanations.js';
@@ -22,6 +22,10 @@ export interface SchedulingCore extends GangCore {
   apply(key: string, value: unknown): void;
   /** On the cell as it is now, which stands at this resourceVersion. What it places stays assumed. */
   propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult;
+  /** It could not say who would make room: it has to look at too many nodes for one stretch. */
+  readonly isLooking: boolean;
+  /** Looks on for a stretch. Once it has seen enough, the reasons that it may have a cure for. */
+  look(): readonly Reason[];
 }
 
 export interface TermParts {
@@ -197,6 +201,7 @@ export class SchedulingTerm {
       this.#freshnessAtMs = fromMs;
       this.#queue.wake('NodeStale');
     }
+    if (this.parts.core.isLooking) this.#look();
     this.#gangs.work(fromMs);
     for (const ready of this.#held.take(fromMs)) this.#bindHeld(ready);
     let isMore = false;
@@ -210,7 +215,14 @@ export class SchedulingTerm {
     const isMoreToSend = this.#outbox.send();
     this.#explanations.drain();
     this.parts.counters.stretch(this.#nowMs() - fromMs);
-    return isMore || isMoreToSend;
+    return isMore || isMoreToSend || this.parts.core.isLooking;
+  }
+
+  /** What was seen is as good as a change of the cell: who was told that there is no room asks again. */
+  #look(): void {
+    const reasons = this.parts.core.look();
+    for (const reason of reasons) this.#queue.wake(reason);
+    if (reasons.length > 0) this.#gangs.cured();
   }
 
   #sweep(nowMs: number): void {

@@ -79,6 +79,7 @@ const nodeEpoch = { cell: 1, number: 1 };
 /** A core for one node that counts replicas: enough to see what the shell does with its answers. */
 export class CountingCore implements SchedulingCore {
   readonly assumed = new Set<string>();
+  readonly isLooking = false;
   turns = 0;
 
   constructor(private readonly records: Records) {}
@@ -90,6 +91,9 @@ export class CountingCore implements SchedulingCore {
   }
   unassume({ tenant, name }: { readonly tenant: string; readonly name: string }): void {
     this.assumed.delete(`${tenant}/${name}`);
+  }
+  look(): readonly never[] {
+    return [];
   }
   gangView(): undefined {
     return undefined;
