@@ -112,18 +112,19 @@ export async function openScheduleCell(
     ...{ ...common, onProblem, metrics: metrics.scheduler, ages: () => 0, leaseSeconds: 60 },
     ...{ decisions: decisions.log, shards: 1, plugins: [] },
   });
+  // Nothing is kept of those that are bound: memory is measured too.
   const queuedAt = new Map<string, number>();
   const queuedToBoundMs: number[] = [];
-  const seenBound = new Set<string>();
   let waiting: { readonly count: number; readonly resolve: () => void } | undefined;
   cache.listen((key, value) => {
     if (!key.startsWith('/s/Replica/')) return;
     const stage = (value as { status: { stage: string } } | undefined)?.status.stage;
     if (stage === 'Queued' && !queuedAt.has(key)) queuedAt.set(key, performance.now());
-    if (stage !== 'Bound' || seenBound.has(key)) return;
-    seenBound.add(key);
-    queuedToBoundMs.push(performance.now() - (queuedAt.get(key) ?? Number.NaN));
-    if (waiting !== undefined && seenBound.size >= waiting.count) waiting.resolve();
+    const sinceMs = queuedAt.get(key);
+    if (stage !== 'Bound' || sinceMs === undefined) return;
+    queuedAt.delete(key);
+    queuedToBoundMs.push(performance.now() - sinceMs);
+    if (waiting !== undefined && queuedToBoundMs.length >= waiting.count) waiting.resolve();
   }, stop.signal);
   return {
     controlPlane,
@@ -136,7 +137,7 @@ export async function openScheduleCell(
     bound: (count) =>
       new Promise((resolve, reject) => {
         waiting = { count, resolve };
-        if (seenBound.size >= count) resolve();
+        if (queuedToBoundMs.length >= count) resolve();
         if (problems.length > 0) reject(new Error(problems.join('\n')));
       }),
     close: async () => {

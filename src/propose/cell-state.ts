@@ -266,7 +266,7 @@ export class CellState {
   }
 
   #applyReplica(key: string, stored: Stored<Replica> | undefined): void {
-    const state = this.#replicaAt(key);
+    const state = this.#replicaAt(key, stored);
     state.uid = stored?.metadata.uid ?? state.uid;
     state.stored = stored;
     state.workload ??= stored?.spec.workload;
@@ -307,12 +307,13 @@ export class CellState {
     if (isGone) this.#forgetWorkload(`${tenant}/${workload}`);
   }
 
-  #replicaAt(key: string): ReplicaState {
+  #replicaAt(key: string, stored?: Stored<Replica>): ReplicaState {
     return made(this.#replicas, key, () => {
       const slash = key.indexOf('/');
+      // The object's own strings where it is there: there are very many replicas.
       return {
-        tenant: key.slice(0, slash),
-        name: key.slice(slash + 1),
+        tenant: stored?.metadata.namespace ?? key.slice(0, slash),
+        name: stored?.metadata.name ?? key.slice(slash + 1),
         uid: '',
         workload: undefined,
         stored: undefined,

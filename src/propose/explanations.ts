@@ -30,9 +30,10 @@ interface Walk {
   readonly replicas: Iterator<ReplicaRef>;
 }
 
-// What waits is told why, but the writes for it stay a fraction of what the store takes (L8).
-const rateDefault: Rate = { perSecond: 1_000, burst: 1_000 };
-const atOnceMax = 64;
+// What waits is told why, but the writes for it stay a fraction of what the store and this process take (L8), so that
+// very many that wait do not hold up the few that can be placed.
+const rateDefault: Rate = { perSecond: 500, burst: 500 };
+const atOnceMax = 32;
 const looksPerDrain = 512;
 
 /**

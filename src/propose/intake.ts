@@ -6,7 +6,7 @@ import type { Workload } from '../model/kinds/workload.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
 import type { Records } from '../model/ports.js';
 import type { Reason } from '../model/reasons.js';
-import { type NodeAccount, objectKey, statusKey, type TenantAccount } from '../model/records.js';
+import { type NodeAccount, objectKey, type TenantAccount } from '../model/records.js';
 import type { PendingReplica } from './contract.js';
 import { CellTotal } from './cell-total.js';
 import type { GangDriver } from './gang-driver.js';
@@ -30,8 +30,12 @@ export interface IntakeParts {
   readonly onNews: () => void;
 }
 
-// Of these the cell is not placed by: leases are renewed all the time, slots and decisions are for others.
-const ignored = ['/l/', '/t/', '/m/', '/o/Event/', '/s/Event/'] as const;
+/** By these nothing is placed: leases are renewed all the time, slots, marks and events are for others. */
+const isIgnored = (key: string): boolean => {
+  const part = key[1];
+  if (part === 'l' || part === 't' || part === 'm') return true;
+  return key.startsWith('/o/Event/') || key.startsWith('/s/Event/');
+};
 /** Records whose last value is kept, to see what their next one cures. */
 const compared = ['/a/node/', '/a/tenant/', '/o/Node/', '/s/Node/'] as const;
 
@@ -55,7 +59,7 @@ export class Intake {
   }
 
   take(key: string, value: unknown): void {
-    if (ignored.some((prefix) => key.startsWith(prefix))) return;
+    if (isIgnored(key)) return;
     const { cell, held, onNews } = this.parts;
     cell.apply(key, value);
     if (key.startsWith('/s/Replica/') || key.startsWith('/o/Replica/')) {
@@ -128,10 +132,8 @@ export class Intake {
   /** Puts a replica where it belongs now. */
   #lookAt(key: string): void {
     const { records, queue, held, gangs, onNews } = this.parts;
-    const slash = key.indexOf('/');
-    const [tenant, name] = [key.slice(0, slash), key.slice(slash + 1)];
-    const stored = records.read(objectKey('Replica', tenant, name)) as Replica | undefined;
-    const status = statusIn<Replica>(records, statusKey('Replica', tenant, name));
+    const stored = records.read(`/o/Replica/${key}`) as Replica | undefined;
+    const status = statusIn<Replica>(records, `/s/Replica/${key}`);
     const uid = stored?.metadata.uid;
     const known = this.#uids.get(key);
     const isHeld = status?.stage === 'Scheduled' && status.hold !== undefined;
@@ -143,6 +145,7 @@ export class Intake {
       return;
     }
     const { workload, slot, revision, gang } = stored.spec;
+    const { namespace: tenant = '', name } = stored.metadata;
     if (!this.parts.isOwn(tenant, workload)) return;
     this.#uids.set(key, uid);
     const replica: PendingReplica = {

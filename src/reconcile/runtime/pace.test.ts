@@ -3,7 +3,7 @@ import { VirtualTime } from '../../env/virtual.js';
 import { Pace } from './pace.js';
 
 describe('Pace', () => {
-  it('lets what is large rest in proportion after each look, and what is small or has changed not at all', async () => {
+  it('lets what is large rest in proportion after each look, five seconds at most, and what is small or has changed not at all', async () => {
     const world = new VirtualTime({ seed: 1 });
     const rests: number[] = [];
     world.spawn(world.machine('m'), 'looks', async (env) => {
@@ -18,8 +18,10 @@ describe('Pace', () => {
       rest('small');
       await env.sleep(1_500);
       rest('large', 1);
+      pace.looked('huge', 1_000_000);
+      rest('huge');
     });
     await world.run();
-    expect(rests).toEqual([0, 1_500, 0, 0, 0]);
+    expect(rests).toEqual([0, 1_500, 0, 0, 0, 5_000]);
   });
 });

@@ -8,6 +8,8 @@ interface Looked {
 }
 
 const restMsMin = 20;
+// However large it is: somebody may be waiting for what it shows.
+const restMsMax = 5_000;
 
 /** How often keys are looked at that cost the more, the more parts they have: rarely, unless their mark changed. */
 export class Pace {
@@ -28,7 +30,7 @@ export class Pace {
   }
 
   looked(key: string, parts: number, mark?: unknown): void {
-    const restMs = parts / this.partsPerMs;
+    const restMs = Math.min(restMsMax, parts / this.partsPerMs);
     if (restMs < restMsMin) this.#looked.delete(key);
     else this.#looked.set(key, { at: this.env.clock.monotonic(), restMs, mark });
   }

@@ -61,8 +61,10 @@ export function* slotWishes(input: WishInput): Generator<readonly [slot: string,
       return;
     case 'Service':
     case undefined:
-      for (let slot = 0; slot < (workload.spec.replicas ?? 1); slot++)
-        yield [String(slot), runOrWait(input, slots.get(String(slot))?.[0])];
+      for (let slot = 0; slot < (workload.spec.replicas ?? 1); slot++) {
+        const name = String(slot);
+        yield [name, runOrWait(input, slots.get(name)?.[0])];
+      }
   }
 }
 
