@@ -10,8 +10,8 @@ import { BrakeObserver } from '../observe/brake-observer.js';
 import type { BrakeRules } from '../observe/brakes.js';
 import type { FreshnessObserver } from '../observe/freshness-observer.js';
 import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
-import { OrphanReconciler } from './collect/orphan-reconciler.js';
-import { RevisionReconciler } from './collect/revision-reconciler.js';
+import { OrphanReconciler, orphanKeysOf } from './collect/orphan-reconciler.js';
+import { RevisionReconciler, revisionKeysOf } from './collect/revision-reconciler.js';
 import { Detector } from './detect/detector.js';
 import { endpointsKeysOf } from './endpoints/endpoints-keys.js';
 import { EndpointsReconciler } from './endpoints/endpoints-reconciler.js';
@@ -90,8 +90,14 @@ export class Controllers {
       new Set([...objects.list<Replica | WorkloadRevision>(kind)].map(workloadKeyOf));
     this.#controllers = {
       workload: this.#controller('workload', workloads),
-      orphans: this.#controller('orphans', { ...workloads, listKeys: listMembers('Replica') }),
-      revisions: this.#controller('revisions', { ...workloads, listKeys: listMembers('WorkloadRevision') }),
+      orphans: this.#controller('orphans', {
+        keysOf: (change) => orphanKeysOf(objects, change),
+        listKeys: listMembers('Replica'),
+      }),
+      revisions: this.#controller('revisions', {
+        keysOf: (change) => revisionKeysOf(objects, change),
+        listKeys: listMembers('WorkloadRevision'),
+      }),
       grant: this.#controller('grant', { keysOf: tenantKeysOf, listKeys: keysOfAll('Tenant') }),
       endpoints: this.#controller('endpoints', {
         keysOf: (change) => endpointsKeysOf(byNode, change),

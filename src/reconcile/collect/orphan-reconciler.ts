@@ -1,11 +1,25 @@
+import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
+import type { ObjectChange, Objects } from '../../model/ports.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { stepsMax } from '../workload/plan-workload.js';
 import type { SlotIndex } from '../workload/slot-index.js';
-import { sendEnd } from '../workload/workload-operations.js';
+import { workloadKeysOf } from '../workload/workload-keys.js';
+import { isOwnReplica, sendEnd } from '../workload/workload-operations.js';
 import { judgeOrphan } from './judge-orphan.js';
+
+/** The workloads of which a change may concern an orphan: a replica that moves is none while its workload is there. */
+export function* orphanKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
+  if (change.kind === 'Replica') {
+    // A parsed boundary: the kind says so.
+    const replica = change.object as Replica;
+    const workload = objects.get<Workload>('Workload', replica.metadata.namespace, replica.spec.workload);
+    if (workload !== undefined && isOwnReplica(workload, replica)) return;
+  }
+  yield* workloadKeysOf(objects, change);
+}
 
 /**
  * Ends and forgets replicas that have lost their workload. Keys are workloads. It acts as the workload controller,

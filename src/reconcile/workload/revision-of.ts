@@ -4,11 +4,24 @@ import type { WorkloadRevisionSpec } from '../../model/kinds/workload-revision.j
 
 const hashDigits = 10;
 
-/** The revision that a workload's replicas are made of now. The same template always has the same name. */
-export function revisionOf({ metadata, spec }: Pick<Workload, 'metadata' | 'spec'>): {
+export interface NamedRevision {
   readonly name: string;
   readonly spec: Omit<WorkloadRevisionSpec, 'revision'>;
-} {
+}
+
+// By the spec, which is another object when it is changed: a workload is looked at again whenever a replica of it moves.
+const known = new WeakMap<Workload['spec'], NamedRevision>();
+
+/** The revision that a workload's replicas are made of now. The same template always has the same name. */
+export function revisionOf(workload: Pick<Workload, 'metadata' | 'spec'>): NamedRevision {
+  const found = known.get(workload.spec);
+  if (found?.spec.workload === workload.metadata.name) return found;
+  const made = newRevisionOf(workload);
+  known.set(workload.spec, made);
+  return made;
+}
+
+function newRevisionOf({ metadata, spec }: Pick<Workload, 'metadata' | 'spec'>): NamedRevision {
   const { template, placement, priorityClassName } = spec;
   const common = {
     template,
