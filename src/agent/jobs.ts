@@ -5,7 +5,7 @@ import type { NodeBinding, NodeHears, StreamReport } from '../model/node-stream.
 import type { Outcome } from '../model/ports.js';
 import type { Stage } from '../model/stages.js';
 import type { Driver, DriverEvent } from './driver.js';
-import { type Facts, nextStep, type Running, type Word } from './next-step.js';
+import { type Facts, nextStep, overrunSecondsOf, type Running, type Word } from './next-step.js';
 import type { Refusals } from './refusals.js';
 import type { Wheel } from './wheel.js';
 
@@ -61,6 +61,9 @@ export class Jobs {
   readonly #due = new Set<string>();
   // Those of which there is something to say when there is room again. What is to be done does not wait for that.
   readonly #unsaid = new Set<string>();
+
+  // Said once, when there is somebody to hear, of replicas that the control plane wants nothing of any more.
+  readonly #overruns: StreamReport[] = [];
 
   // Those that were not permitted to start when they were looked at.
   readonly #held = new Set<string>();
@@ -125,8 +128,8 @@ export class Jobs {
         break;
       case 'Exited': {
         const { kind: _, uid: __, ...end } = event;
+        job.running = { at: 'Ended', ...end };
         if (job.isGone) this.#forget(event.uid);
-        else job.running = { at: 'Ended', ...end };
       }
     }
     this.#due.add(event.uid);
@@ -201,10 +204,21 @@ export class Jobs {
   }
 
   #forget(uid: string): void {
+    this.#keepOverrun(this.#jobs.get(uid));
     this.#jobs.get(uid)?.factsTimer?.cancel();
     this.#jobs.delete(uid);
     this.parts.driver.forget(uid);
     this.parts.refusals.delete(uid);
+  }
+
+  /** [S5] It was given away while it still ran: the control plane has to know, although it wants nothing more of it. */
+  #keepOverrun(job: Job | undefined): void {
+    if (job?.running.at !== 'Ended' || job.running.overrunMs === undefined) return;
+    const { replica, fence } = job.binding;
+    this.#overruns.push({
+      ...{ operation: `overrun/${replica.uid}`, replica, fence, stage: 'Released', reason: 'FenceOverrun' },
+      overrunSeconds: overrunSecondsOf(job.running.overrunMs),
+    });
   }
 
   #stop(uid: string, job: Job, graceSecondsMax = Infinity): void {
@@ -216,6 +230,7 @@ export class Jobs {
 
   #work(): void {
     if (!this.parts.isHeard()) return;
+    for (const report of this.#overruns.splice(0)) this.parts.send(report);
     for (const uid of this.#due) {
       this.#due.delete(uid);
       this.#look(uid);
@@ -324,7 +339,7 @@ export class Jobs {
 
 function factsIn(word: Word | undefined): Facts {
   if (word === undefined) return {};
-  const { stage: _, reason: __, exitCode: ___, evidence: ____, ...facts } = word;
+  const { stage: _, reason: __, exitCode: ___, overrunSeconds: ____, ...facts } = word;
   return facts;
 }
 

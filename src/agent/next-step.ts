@@ -26,7 +26,8 @@ export interface Word extends Facts {
   readonly stage: Stage;
   readonly reason: string;
   readonly exitCode?: number;
-  readonly evidence?: Readonly<Record<string, string>>;
+  /** It ran so much longer than its fence permitted. */
+  readonly overrunSeconds?: number;
 }
 
 /** What to do on the machine, and what to say. At most one of each; afterwards it is asked again. */
@@ -70,7 +71,7 @@ export function nextStep(
       const facts = {
         ...(exitCode !== undefined && { exitCode }),
         ...(message !== undefined && { message }),
-        ...(overrunMs !== undefined && { evidence: { overrunMs: String(overrunMs) } }),
+        ...(overrunMs !== undefined && { overrunSeconds: overrunSecondsOf(overrunMs) }),
       };
       if (isAskedToStop) return { say: { stage: 'Released', reason: 'Stopped', ...facts } };
       const isDone = binding.type === 'Batch' && exitCode === 0;
@@ -121,3 +122,5 @@ function newsOf(running: Facts, said: Facts): Facts {
     ...(isOther && { readiness }),
   };
 }
+
+export const overrunSecondsOf = (overrunMs: number): number => Math.ceil(overrunMs / 100) / 10;

@@ -21,11 +21,13 @@ export interface NodeSessionParts {
   readonly offer: Omit<Register, 'operation' | 'leaseSeconds'>;
   /** Told that somebody wants something of a replica here. Hollow nodes have nothing to show. */
   readonly sessions?: Pick<AgentSessions, 'attach'>;
+  /** How long its lease lasts without a renewal, if not as long as usual. */
+  readonly leaseSeconds?: number;
   /** Told why it is not heard. */
   readonly onProblem: (message: string) => void;
 }
 
-const leaseSeconds = 40;
+const leaseSecondsUsual = 40;
 const backoff = { firstMs: 500, mostMs: 10_000 };
 const renewMsUsual = 5_000;
 // So many periods without an acknowledgement, and the stream is taken for cut.
@@ -94,7 +96,7 @@ export class NodeSession {
   // ---- registering, opening, being cut -------------------------------------------------------------------
 
   async #register(): Promise<void> {
-    const { streams, env, offer } = this.parts;
+    const { streams, env, offer, leaseSeconds = leaseSecondsUsual } = this.parts;
     // The same again until its outcome is known: one start is one epoch.
     this.#registration ??= `register/${offer.node}/${env.uuid()}`;
     const input: Register = { ...offer, operation: this.#registration, leaseSeconds };

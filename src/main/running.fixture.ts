@@ -33,7 +33,10 @@ export async function startServer(): Promise<TestServer> {
 }
 
 /** The same on a directory that outlives it. */
-export async function startServerIn(dir: string): Promise<TestServer> {
+export async function startServerIn(
+  dir: string,
+  more: { readonly hollow?: number } = {},
+): Promise<TestServer> {
   const defects: unknown[] = [];
   const problems: string[] = [];
   const running = await up({
@@ -44,6 +47,7 @@ export async function startServerIn(dir: string): Promise<TestServer> {
     eventsTtlMs: 3_600_000,
     scheduling: { shards: 1, plugins: [] },
     env: realEnv(),
+    ...more,
     onProblem: (line) => problems.push(line),
     onDefect: (error) => defects.push(error),
   });

@@ -186,7 +186,7 @@ export class NodeHub implements NodeStreams {
     }
     this.#counted.renewals += 1;
     const { fence } = outcome.result;
-    const renewSeconds = renewPeriodSeconds(this.parts.nodes());
+    const renewSeconds = renewPeriodSeconds(this.parts.nodes(), fence.permitSeconds);
     line.ears.hear({ kind: 'renewed', id, fence, renewSeconds });
     if (line.isOpen || !this.#isLive(line)) return;
     line.isOpen = true;
