@@ -99,6 +99,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./wait.js')).waitCommand(),
   },
   {
+    name: 'drain',
+    description: 'have everything leave a node, within the limits of the workloads',
+    load: async () => (await import('./drain.js')).drainCommand(),
+  },
+  {
+    name: 'cordon',
+    description: 'let no new replicas come to a node',
+    load: async () => (await import('./drain.js')).cordonCommand(),
+  },
+  {
+    name: 'uncordon',
+    description: 'let replicas come to a node again; ends its drain',
+    load: async () => (await import('./drain.js')).uncordonCommand(),
+  },
+  {
     name: 'simulate',
     description: 'run the control plane in a deterministic world that tries to break it',
     load: async () => (await import('./simulate.js')).simulateCommand(),

@@ -146,6 +146,23 @@ describe('what the authority refuses about replicas, slots and actors', () => {
     expect(answer(await cell.bind(replica, 'n2'))).toBe('AlreadyBound: replica shop/web-0-1 was bound to n1');
   });
 
+  it("DisruptionLimit: a Daemon's replica leaves with its node, and a rollout of it is limited", async () => {
+    const daemon = await cell.workload('shop', 'everywhere', {}, { type: 'Daemon', replicas: undefined });
+    await cell.node('n2');
+    const [a, b, c] = await Promise.all(
+      ['n1', 'n2', 'n3'].map(async (node) => {
+        await cell.node(node);
+        const replica = await cell.incarnate(daemon, node);
+        done(await cell.bind(replica, node));
+        return replica;
+      }),
+    );
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three nodes');
+    done(await cell.evict(a, 'drain'));
+    done(await cell.evict(b, 'drain'));
+    done(await cell.evict(c, 'rollout'));
+  });
+
   it('DisruptionLimit: one limit for all voluntary causes, until a next one is ready or done', async () => {
     const replicas = [];
     for (const slot of ['0', '1']) {

@@ -13,6 +13,7 @@ import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
 import { OrphanReconciler, orphanKeysOf } from './collect/orphan-reconciler.js';
 import { RevisionReconciler, revisionKeysOf } from './collect/revision-reconciler.js';
 import { Detector } from './detect/detector.js';
+import { drainKeysOf, DrainReconciler } from './drain/drain-reconciler.js';
 import { endpointsKeysOf } from './endpoints/endpoints-keys.js';
 import { EndpointsReconciler } from './endpoints/endpoints-reconciler.js';
 import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
@@ -56,6 +57,7 @@ export interface ControllersParts {
 type LeadingActor =
   | 'workload-controller'
   | 'endpoints-controller'
+  | 'drain'
   | 'grant-controller'
   | 'collector'
   | 'detector'
@@ -67,7 +69,15 @@ type LeadingActor =
  */
 export class Controllers {
   readonly #controllers: Record<
-    'workload' | 'orphans' | 'grant' | 'holds' | 'revisions' | 'endpoints' | 'repair' | 'nodeUpkeep',
+    | 'workload'
+    | 'orphans'
+    | 'grant'
+    | 'holds'
+    | 'revisions'
+    | 'endpoints'
+    | 'drain'
+    | 'repair'
+    | 'nodeUpkeep',
     Controller
   >;
   // One for all terms: replicas are many.
@@ -102,6 +112,10 @@ export class Controllers {
       endpoints: this.#controller('endpoints', {
         keysOf: (change) => endpointsKeysOf(byNode, change),
         listKeys: keysOfAll('Workload'),
+      }),
+      drain: this.#controller('drain', {
+        keysOf: (change) => drainKeysOf(objects, change),
+        listKeys: keysOfAll('Node'),
       }),
       holds: this.#controller('holds', {
         keysOf: (change) => holdKeysOf(objects, change),
@@ -145,6 +159,11 @@ export class Controllers {
           ...(observer !== undefined && { brakes: observer }),
         });
         return [this.#controllers.endpoints.run(reconciler, term.signal)];
+      }),
+      this.#lead('drain', signal, (acting, term) => {
+        this.#slots.start(term.signal);
+        const reconciler = new DrainReconciler({ acting, onNode: this.#byNode, slots: this.#slots });
+        return [this.#controllers.drain.run(reconciler, term.signal)];
       }),
       this.#lead('grant-controller', signal, (acting, term) => [
         this.#controllers.grant.run(new GrantReconciler(acting), term.signal),

@@ -78,9 +78,12 @@ export function disrupt(
   const { workload, slot } = stored.spec;
   const record = slotRecord(draft, tenant, workload, slot);
   const isCurrent = record?.replicaUid === stored.metadata.uid;
-  if (isLimited && record !== undefined && isCurrent && record.isDisrupted !== true) {
+  const spec = storedWorkload(draft, tenant, workload)?.spec;
+  // A Daemon's slot is its node: nobody takes the place of one that leaves with it, so that it would count for ever.
+  const isCounted = isLimited && !(spec?.type === 'Daemon' && step.actor.startsWith('drain:'));
+  if (isCounted && record !== undefined && isCurrent && record.isDisrupted !== true) {
     const account = workloadAccount(draft, tenant, workload);
-    const most = storedWorkload(draft, tenant, workload)?.spec.disruption?.maxUnavailable ?? 1;
+    const most = spec?.disruption?.maxUnavailable ?? 1;
     if (account.disrupted >= most && context.checks.has('evict.disruption'))
       return reject(
         'DisruptionLimit',

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { ageColumn, column, defineKind, type TypedObject } from '../define-kind.js';
 import {
   choice,
+  count,
   flag,
   integer,
   listByKey,
@@ -52,6 +53,50 @@ const spec = record(
           'After this long the drain is reported as stuck. Not stuck ever if left out.',
         ),
       },
+    ),
+  },
+);
+
+const drain = record(
+  'How far its drain has come.',
+  {
+    state: choice(
+      'Draining: it goes on. Stuck: its deadline has passed, and it goes on. Complete: nothing that was bound here runs, for certain, and nothing is held.',
+      ['Draining', 'Stuck', 'Complete'],
+    ),
+    startedAt: timestamp('When it began.'),
+  },
+  {
+    observedGeneration: integer('The generation of the node that this is about.'),
+    completedAt: timestamp('When it was complete.'),
+    planned: count('How many have to leave and have not been asked to.'),
+    releasing: count('How many were asked to stop.'),
+    unknown: count('Of how many it is not known whether they run.'),
+    released: count('How many have stopped, for certain.'),
+    replaced: count('For how many of these another is ready.'),
+    message: text('What keeps it from being complete.', { maxLength: 1_024 }),
+    replicas: listByKey(
+      'Those that were here when it began or came before it was known; what is not done first, 500 at most.',
+      ['uid'],
+      record(
+        'One of them.',
+        {
+          replica: text('Its tenant and name.', { maxLength: 320 }),
+          uid: text('Its uid.', { minLength: 1, maxLength: 64 }),
+          workload: nameOf('Its workload.'),
+          slot: text('Its slot.', { maxLength: 253 }),
+          state: choice(
+            'Planned: it will be asked to stop. Blocked: its workload does not let it go yet. Releasing: it was asked. Unknown: it is not known whether it runs. Released: it has stopped. Replaced: and another is ready.',
+            ['Planned', 'Blocked', 'Releasing', 'Unknown', 'Released', 'Replaced'],
+          ),
+        },
+        {
+          reason: text('Why it is blocked, as one CamelCase word.', { maxLength: 253 }),
+          message: text('The same for people.', { maxLength: 1_024 }),
+          nextMove: text('Who has to act next.', { maxLength: 253 }),
+        },
+      ),
+      { maxItems: 500 },
     ),
   },
 );
@@ -116,6 +161,7 @@ const status = record(
         ]),
       },
     ),
+    drain,
     conditions,
   },
 );
@@ -166,7 +212,9 @@ export const node = defineKind({
 });
 
 function schedulable(object: { readonly spec?: NodeSpec; readonly status?: NodeStatus }): string {
-  if (object.spec?.drain !== undefined) return 'Draining';
+  if (object.spec?.drain !== undefined) return shownDrain[object.status?.drain?.state ?? 'Draining'];
   if (object.spec?.unschedulable === true) return 'No';
   return object.status?.gate?.state === 'Closed' ? 'GateClosed' : 'Yes';
 }
+
+const shownDrain = { Draining: 'Draining', Stuck: 'DrainStuck', Complete: 'Drained' } as const;

@@ -1,5 +1,6 @@
 import { isBerthError } from '../../model/errors.js';
 import type { Gang } from '../../model/kinds/gang.js';
+import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
@@ -34,6 +35,7 @@ export class HoldReconciler implements Reconciler {
     const gang = owner?.spec.gang;
     const verdict = judgeHold({
       ...{ reservation, owner, inStateMs: this.#seen.ageMs(key, state) },
+      node: objects.get<Node>('Node', undefined, reservation.spec.node),
       gang: gang === undefined ? undefined : objects.get<Gang>('Gang', tenant, gang),
     });
     switch (verdict.kind) {
@@ -71,6 +73,12 @@ export class HoldReconciler implements Reconciler {
 /** The holds that a change concerns: their own changes, and those of the replica that they are for. */
 export function* holdKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
   const { kind } = change;
+  if (kind === 'Node') {
+    const [node, last] = [change.object as Node, change.before as Node | undefined];
+    if (node.spec.drain === undefined || last?.spec.drain !== undefined) return;
+    for (const { metadata, spec } of objects.list<Reservation>('Reservation'))
+      if (spec.node === node.metadata.name) yield keyOfObject(metadata.namespace, metadata.name);
+  }
   if (kind !== 'Reservation' && kind !== 'Replica') return;
   const { object, before } = change;
   const { namespace, name } = object.metadata;

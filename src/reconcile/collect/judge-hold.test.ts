@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Gang } from '../../model/kinds/gang.js';
+import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import { objectOf } from '../../model/fake-objects.fixture.js';
@@ -18,6 +19,7 @@ const owner = (stage: string, status: object = {}, metadata: object = {}): Repli
   objectOf('Replica', 't', 'web-0-1', { metadata, status: { stage, hold: 'hold-1', ...status } }) as Replica;
 const gang = (state: string): Gang => objectOf('Gang', 't', 'web', { status: { state } }) as Gang;
 const scheduled = owner('Scheduled');
+const draining = objectOf('Node', undefined, 'n', { spec: { drain: {} } }) as Node;
 const released = (reason: string): HoldVerdict => ({ kind: 'Release', as: 'Released', reason });
 const expired: HoldVerdict = { kind: 'Release', as: 'Expired', reason: 'DeadlinePassed' };
 
@@ -25,6 +27,12 @@ describe('a hold', () => {
   it.each<[string, Partial<HoldInput>, HoldVerdict]>([
     ['is kept until its deadline', { inStateMs: 10_000 }, { kind: 'Keep', ms: 20_000 }],
     ['expires at its deadline', { inStateMs: 30_000 }, expired],
+    ['goes when its node drains', { node: draining }, released('NodeDrains')],
+    [
+      'of a committed gang goes forward although its node drains',
+      { node: draining, reservation: hold('Held', { intent: 'Gang' }), gang: gang('Committed') },
+      { kind: 'Keep' },
+    ],
     ['goes with its owner', { owner: undefined }, released('OwnerGone')],
     [
       'goes when its owner is another',
@@ -72,7 +80,7 @@ describe('a hold', () => {
     ]),
   ])('%s', (_name, changed, expected) => {
     const input: HoldInput = {
-      ...{ reservation: hold('Held'), owner: scheduled, gang: undefined, inStateMs: 0 },
+      ...{ reservation: hold('Held'), owner: scheduled, gang: undefined, node: undefined, inStateMs: 0 },
       ...changed,
     };
     expect(judgeHold(input)).toEqual(expected);

@@ -1,4 +1,5 @@
 import type { Gang } from '../../model/kinds/gang.js';
+import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import { isTerminal } from '../../model/stages.js';
@@ -15,6 +16,8 @@ export interface HoldInput {
   /** The replica of the owner's name, if there is one. */
   readonly owner: Replica | undefined;
   readonly gang: Gang | undefined;
+  /** The node it is held on. */
+  readonly node: Node | undefined;
   /** How long this process has seen it in this state. */
   readonly inStateMs: number;
 }
@@ -23,7 +26,7 @@ export interface HoldInput {
 const keptMs = 60_000;
 
 /** [L7] A hold whose owner no longer needs it, or that has outlived its deadline, is released. */
-export function judgeHold({ reservation, owner, gang, inStateMs }: HoldInput): HoldVerdict {
+export function judgeHold({ reservation, owner, gang, node, inStateMs }: HoldInput): HoldVerdict {
   const { spec, status, metadata } = reservation;
   if (status !== undefined && status.state !== 'Held')
     return inStateMs >= keptMs ? { kind: 'Delete' } : { kind: 'Keep', ms: keptMs - inStateMs };
@@ -33,6 +36,8 @@ export function judgeHold({ reservation, owner, gang, inStateMs }: HoldInput): H
   // The authority refuses it too: a committed gang goes forward, and its holds with it.
   if (spec.intent === 'Gang' && gang?.status?.state === 'Committed') return { kind: 'Keep' };
   if (metadata.deletionTimestamp !== undefined) return released('Deleted');
+  // Nothing can be bound there any more.
+  if (node?.spec.drain !== undefined) return released('NodeDrains');
   const leftMs = spec.deadlineSeconds * 1_000 - inStateMs;
   return leftMs > 0
     ? { kind: 'Keep', ms: leftMs }

@@ -348,6 +348,12 @@ export class HonestCell extends TestCell {
     this.unlist(gpu);
     this.move(gpu, 'Released', 'agent:n1');
     this.forget(gpu, slotKey(tenant, 'gpu', '0'));
+    this.object('user', 'Node', undefined, 'n3', { region: 'eu', zone: 'a', drain: {} });
+    this.transact('server-1', (draft) =>
+      draft.put(statusKey('Node', undefined, 'n3'), {
+        status: { drain: { state: 'Complete', observedGeneration: 1 } },
+      }),
+    );
     this.altering((draft) =>
       draft.change<LeaseRecord>(leaseKey('drain'), (record) => ({ ...record, renewals: 2 })),
     );

@@ -1,5 +1,6 @@
 import { Accounts } from './accounts.js';
 import type { SafetyChecker } from './checker.js';
+import { Drains } from './drains.js';
 import { Epochs } from './epochs.js';
 import { ExclusiveOwners } from './exclusive-owners.js';
 import { NodeCapacity } from './node-capacity.js';
@@ -31,6 +32,7 @@ export function safetyCheckers(writers?: readonly WriterRule[]): {
     new ReservedCapacity(),
     new Slots(),
     traffic,
+    new Drains(),
   ];
   return { bindings, traffic, all };
 }

@@ -1,7 +1,6 @@
 import type { Node } from '../../model/kinds/node.js';
 import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, replicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
-import { startDrainer } from '../world/drainer.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 
 /** Binds in flight when a drain begins: rejected, or accepted and then drained; never accepted and stranded. */
@@ -18,7 +17,6 @@ export const drainRace: Scenario = {
       // Sometimes without a look at the node: as if its report were the only thing it had ever heard of it.
       rivals: [{ carelessness: 0.5 }],
     });
-    startDrainer(world);
     const drain = (): void => {
       const objects = world.reaches.get(user)?.objects;
       const isDraining = objects?.get<Node>('Node', undefined, 'node-a')?.spec.drain !== undefined;
@@ -36,7 +34,10 @@ export const drainRace: Scenario = {
     return () => {
       const live = liveReplicasOf(world, 'job-17');
       const stranded = live.filter(({ status }) => status?.binding?.node === 'node-a');
+      const node = world.history.get('/s/Node/_/node-a') as { readonly status?: Node['status'] } | undefined;
+      const drain = node?.status?.drain;
       return unlessSo(
+        [drain?.state === 'Complete', `node-a is not drained: ${JSON.stringify(drain)}`],
         [stranded.length === 0, `stranded on a node that drains: ${shownReplicas(stranded)}`],
         [live.length === 2, `wanted 2 replicas; there are ${shownReplicas(live)}`],
         [replicasOf(world, 'job-17').length > 0, 'nothing was ever placed'],

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import { expect, vi } from 'vitest';
+import type { Ran } from '../../testing/run-process.js';
+import { scratchDirectory } from '../../testing/scratch.js';
+import { type RunOptions, startBerth } from './berth.fixture.js';
+
+/** `berth up` with nodes that run nothing, as a person starts it, and the program run against it. */
+export interface Up {
+  run(words: string, options?: RunOptions): Promise<Ran>;
+  /** The same for a command that must succeed; gives what it printed. */
+  ok(words: string, options?: RunOptions): Promise<string>;
+  /** What it has said so far. */
+  said(): string;
+  close(): Promise<void>;
+}
+
+export async function startUp(...more: readonly string[]): Promise<Up> {
+  const scratch = scratchDirectory('up');
+  const dir = join(scratch.path, 'data');
+  const up = startBerth(['up', '--dir', dir, '--port', '0', ...more], { cwd: scratch.path });
+  await vi.waitFor(() => expect(up.printed()).toContain('ready '), { timeout: 60_000, interval: 100 });
+  const env = { BERTH_CONFIG: join(dir, 'kubeconfig') };
+  const run: Up['run'] = (words, options = {}) =>
+    startBerth(words.split(' '), { cwd: scratch.path, ...options, env }).ended;
+  return {
+    run,
+    said: up.printed,
+    ok: async (words, options) => {
+      const { status, stdout, stderr } = await run(words, options);
+      if (status !== 0) throw new Error(`berth ${words} ended with ${status}: ${stdout}${stderr}`);
+      return stdout;
+    },
+    close: async () => {
+      up.child.kill('SIGTERM');
+      await up.ended;
+      scratch.remove();
+    },
+  };
+}

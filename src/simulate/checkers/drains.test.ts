@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { Node } from '../../model/kinds/node.js';
+import { objectKey, statusKey } from '../../model/records.js';
+import { Drains } from './drains.js';
+import { HonestCell } from './honest-cell.fixture.js';
+
+describe('[S6] a drain', () => {
+  it('that says it is complete leaves no charge on its node', () => {
+    const checker = new Drains();
+    const cell = new HonestCell([checker]).settled();
+    const name = cell.incarnate('web');
+    cell.run(name, 'n1');
+    const say = (state: string, observedGeneration: number) =>
+      cell.transact('server-1', (draft) =>
+        draft.put(statusKey('Node', undefined, 'n1'), { status: { drain: { state, observedGeneration } } }),
+      );
+    cell.transact('user', (draft) =>
+      draft.change<Node>(objectKey('Node', undefined, 'n1'), (node) => ({
+        ...node,
+        metadata: { ...node.metadata, generation: 2 },
+        spec: { ...node.spec, drain: {} },
+      })),
+    );
+    say('Draining', 2);
+    // Of another drain, which was ended since.
+    say('Complete', 1);
+    expect(cell.violations).toEqual([]);
+    say('Complete', 2);
+    expect(cell.violations).toMatchObject([{ rule: 'S6', message: expect.stringMatching(/^node n1 says/) }]);
+    expect(cell.whole()).toHaveLength(1);
+    cell.move(name, 'Releasing', 'drain');
+    cell.move(name, 'Released', 'agent:n1');
+    expect(cell.whole()).toEqual([]);
+    expect(checker.checked).toBeGreaterThan(2);
+  });
+});
