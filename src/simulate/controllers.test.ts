@@ -71,7 +71,7 @@ describe('the controllers over a store', () => {
     await world.run(world.nowMs + 300_000);
     stop.abort();
     expect(changed, 'nothing but leases is written').toEqual([]);
-    expect(leases().filter((version) => !before.includes(version))).toHaveLength(4);
+    expect(leases().filter((version) => !before.includes(version))).toHaveLength(5);
   });
 
   it('replace a replica that failed, later each time, and keep the last two for people to look at', async () => {
