@@ -119,7 +119,7 @@ class Screen {
 
   /** Motion only on a terminal. */
   get isLive(): boolean {
-    return process.stdout.isTTY === true;
+    return process.stdout.isTTY;
   }
 
   get rowsMost(): number {

@@ -104,7 +104,8 @@ export class DrainReconciler implements Reconciler {
     blocks: Map<string, Block>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { authority, actor, giveUp } = this.parts.acting;
+    const { acting } = this.parts;
+    const { authority, actor } = acting;
     let block: Block | undefined;
     for (const replica of group) {
       if (signal.aborted || verdicts.has('Stale')) return;
@@ -118,7 +119,7 @@ export class DrainReconciler implements Reconciler {
       if (outcome?.kind === 'Rejected' && outcome.reason === 'DisruptionLimit')
         block = this.#blockOf(replica, outcome.message);
       else if (outcome !== undefined) verdicts.add(verdictOf(outcome));
-      if (outcome !== undefined && verdictOf(outcome) === 'Stale') giveUp(whyNot(outcome) ?? '');
+      if (outcome !== undefined && verdictOf(outcome) === 'Stale') acting.giveUp(whyNot(outcome) ?? '');
       if (block !== undefined) blocks.set(replica.metadata.uid, block);
     }
   }

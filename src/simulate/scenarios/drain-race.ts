@@ -34,10 +34,12 @@ export const drainRace: Scenario = {
     return () => {
       const live = liveReplicasOf(world, 'job-17');
       const stranded = live.filter(({ status }) => status?.binding?.node === 'node-a');
-      const node = world.history.get('/s/Node/_/node-a') as { readonly status?: Node['status'] } | undefined;
-      const drain = node?.status?.drain;
+      const stored = world.history.get('/s/Node/_/node-a') as
+        | { readonly status?: Node['status'] }
+        | undefined;
+      const drained = stored?.status?.drain;
       return unlessSo(
-        [drain?.state === 'Complete', `node-a is not drained: ${JSON.stringify(drain)}`],
+        [drained?.state === 'Complete', `node-a is not drained: ${JSON.stringify(drained)}`],
         [stranded.length === 0, `stranded on a node that drains: ${shownReplicas(stranded)}`],
         [live.length === 2, `wanted 2 replicas; there are ${shownReplicas(live)}`],
         [replicasOf(world, 'job-17').length > 0, 'nothing was ever placed'],
