@@ -88,7 +88,7 @@ describe('the source tree', () => {
 
   it('reaches time, timers and randomness only through env', () => {
     // Keys are secrets that only the machine can make, and a simulated world speaks no TLS.
-    const makesKeys = ['authority-certificate.ts', 'certificate-request.ts'].map(
+    const makesKeys = ['sign-certificate.ts', 'certificate-request.ts'].map(
       (name) => `src/serve/identity/${name}`,
     );
     const outside = sources.filter(

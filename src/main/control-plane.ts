@@ -63,11 +63,6 @@ export async function openControlPlane(
   await cache.start();
   const freshness = isShared ? new SharedStore({ store, cache, env }) : ownStore;
   const validator = new Validator();
-  for (const kind of kinds) {
-    validator.prepare(kind);
-    // Compiling a schema is a long turn; nobody waits yet, but timers do.
-    await env.yield();
-  }
   const objects = new ObjectStore({
     store,
     cache,

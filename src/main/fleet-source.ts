@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Fleet, plainFleet, readFleet } from '../agent/fleet/read-fleet.js';
+import type { Fleet } from '../agent/fleet/read-fleet.js';
 import { BerthError } from '../model/errors.js';
 
 /** Which nodes to play: so many that are alike, or those of a file. */
@@ -9,10 +9,10 @@ export interface FleetSource {
 }
 
 /** The fleet that is asked for; undefined if none is. */
-export function fleetFrom({ hollow, fleet: file }: FleetSource): Fleet | undefined {
+export async function fleetFrom({ hollow, fleet: file }: FleetSource): Promise<Fleet | undefined> {
   if (hollow !== undefined && file !== undefined)
     throw new BerthError('InvalidFleet', 'give a number of nodes or a fleet file, not both');
-  if (hollow !== undefined) return plainFleet(hollow);
+  if (hollow !== undefined) return (await fleetReader()).plainFleet(hollow);
   if (file === undefined) return undefined;
   let text: string;
   try {
@@ -20,5 +20,8 @@ export function fleetFrom({ hollow, fleet: file }: FleetSource): Fleet | undefin
   } catch (cause) {
     throw new BerthError('InvalidFleet', `${file}: ${(cause as Error).message}`, { cause });
   }
-  return readFleet(text, file);
+  return (await fleetReader()).readFleet(text, file);
 }
+
+// With it comes the parser of YAML, which a server without a fleet starts without.
+const fleetReader = () => import('../agent/fleet/read-fleet.js');

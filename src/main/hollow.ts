@@ -24,7 +24,7 @@ export async function hollow(
   options: HollowOptions,
 ): Promise<{ readonly nodes: number; close(): Promise<void> }> {
   const { access, operator, env, onProblem } = options;
-  const fleet = fleetFrom(options);
+  const fleet = await fleetFrom(options);
   if (fleet === undefined) throw new BerthError('InvalidFleet', 'give a number of nodes or a fleet file');
   const client = new BerthClient({ access: operator, env });
   try {

@@ -1,4 +1,4 @@
-import { type Fleet } from '../agent/fleet/read-fleet.js';
+import type { Fleet } from '../agent/fleet/read-fleet.js';
 import { HollowFleet } from '../agent/fleet/hollow-fleet.js';
 import type { Env } from '../env/env.js';
 import type { NodeStreams } from '../model/node-stream.js';

@@ -38,6 +38,7 @@ import { lockDirectory } from '../store/directory-lock.js';
 import type { EtcdTls } from '../store/etcd-endpoints.js';
 import { CellSessions } from './cell-sessions.js';
 import { openControlPlane } from './control-plane.js';
+import { keptAdmin } from './kept-admin.js';
 import { writeKubeconfig } from './kubeconfig.js';
 import { httpsUrl, isEveryAddress, type ListenAddress } from './listen-address.js';
 import { loadPlugin } from './load-plugin.js';
@@ -45,6 +46,7 @@ import { nowAndThen } from './now-and-then.js';
 import { openStore } from './open-store.js';
 import { openDecisionLog, shareDecisions } from './open-decisions.js';
 import { PeerClients } from './peer-clients.js';
+import { prepareKinds } from './prepare-kinds.js';
 import { leaseSecondsAlone, runControllers } from './run-controllers.js';
 import { runSchedulers, type SchedulingOptions } from './run-schedulers.js';
 import { sharedAuthority } from './shared-authority.js';
@@ -229,8 +231,10 @@ async function open(
   opened.push(() => http.close());
 
   const url = httpsUrl(names[0] ?? '127.0.0.1', http.port);
-  const admin = await certificates.authority.issueClient({ kind: 'admin' }, adminCertificateMs);
   const kubeconfig = join(dir, 'kubeconfig');
+  const admin =
+    (await keptAdmin(kubeconfig, { authority: certificates.authority, env })) ??
+    (await certificates.authority.issueClient({ kind: 'admin' }, adminCertificateMs));
   writeKubeconfig(kubeconfig, {
     server: url,
     ca: certificates.authority.certificatePem,
@@ -273,6 +277,11 @@ async function open(
     });
     opened.push(() => schedulers.close());
   }
+  const preparing = prepareKinds(controlPlane.validator, env, stop.signal);
+  opened.push(async () => {
+    stop.abort();
+    await preparing;
+  });
   return { url, kubeconfig, streams: hub, sessions: connected, objects };
 }
 

@@ -5,7 +5,6 @@ import type { SchedulingOptions } from './run-schedulers.js';
 import type { BerthObject } from '../model/object.js';
 import { ensureRegions } from './ensure-regions.js';
 import { fleetFrom, type FleetSource } from './fleet-source.js';
-import { runFleet } from './run-fleet.js';
 import { type Running, server } from './server.js';
 
 export interface UpOptions extends FleetSource {
@@ -24,7 +23,7 @@ export interface UpOptions extends FleetSource {
 /** Everything in one process, on an embedded store in one directory. */
 export async function up(options: UpOptions): Promise<Running> {
   // Before anything is opened: a file that cannot be used is said at once.
-  const fleet = fleetFrom(options);
+  const fleet = await fleetFrom(options);
   const running = await server({
     ...options,
     store: { kind: 'lmdb', dir: join(options.dir, 'store') },
@@ -45,6 +44,7 @@ export async function up(options: UpOptions): Promise<Running> {
     await running.close();
     throw error;
   }
+  const { runFleet } = await import('./run-fleet.js');
   const playing = runFleet({ ...options, streams, fleet });
   return {
     ...running,

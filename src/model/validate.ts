@@ -64,11 +64,9 @@ export class Validator {
   private readonly ajv = newAjv();
   private readonly compiled = new Map<KindDefinition, ValidateFunction>();
 
-  /** Compiles a kind's schema ahead of its first use, which takes a long turn; a server does it before it is ready. */
-  prepare(kind: KindDefinition): ValidateFunction {
-    const check = this.compiled.get(kind) ?? compile(this.ajv, kind);
-    this.compiled.set(kind, check);
-    return check;
+  /** Compiles a kind's schema ahead of its first use, which takes a long turn. */
+  prepare(kind: KindDefinition): void {
+    this.#checkOf(kind);
   }
 
   /**
@@ -80,7 +78,7 @@ export class Validator {
     const shape = checkShape(object);
     if (shape.length > 0) return bounded(shape);
 
-    const check = this.prepare(kind);
+    const check = this.#checkOf(kind);
     const isValid: boolean = check(object);
     if (isValid) return bounded(ownRules(kind, object as BerthObject, before));
     const found = check.errors ?? [];
@@ -91,6 +89,12 @@ export class Validator {
       errors.push(...ownRules(kind, object as BerthObject, before));
     }
     return bounded(errors, found.length);
+  }
+
+  #checkOf(kind: KindDefinition): ValidateFunction {
+    const check = this.compiled.get(kind) ?? compile(this.ajv, kind);
+    this.compiled.set(kind, check);
+    return check;
   }
 }
 

@@ -245,8 +245,8 @@ export class Api {
     }
   }
 
-  #review(request: ApiRequest): ApiResponse {
-    const body = readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
+  async #review(request: ApiRequest): Promise<ApiResponse> {
+    const body = await readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
     switch (request.path) {
       case '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews':
         return valueResponse(201, reviewAccess(this.parts.kinds, request.identity, body));

@@ -71,7 +71,7 @@ export class AuthorityResource {
       const hint = near === undefined ? '' : `; did you mean ${near}?`;
       throw new BerthError('NotFound', `no operation ${JSON.stringify(name)} can be forwarded${hint}`);
     }
-    const input: unknown = readBody(bodyTypeOf(request.contentType, ['json']), request.body);
+    const input: unknown = await readBody(bodyTypeOf(request.contentType, ['json']), request.body);
     checkOperationInput(name, input);
     const { authority, onReceived } = this.parts;
     // A parsed boundary: the input has been checked for this operation just now.

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { stringify } from 'yaml';
 import type { Env } from '../env/env.js';
 import { msBetween } from '../env/instant.js';
 import { BerthError } from '../model/errors.js';
@@ -71,6 +70,8 @@ export class HttpServer {
       exposeHeadRoutes: false,
       forceCloseConnections: true,
       routerOptions: { maxParamLength: 2_000 },
+      // Our own validation stands behind this; without these fastify loads a validator and a serializer of its own.
+      schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
       frameworkErrors: (error, _, reply) => void this.#sendError(reply as FastifyReply, error),
     }) as unknown as FastifyInstance;
     this.#app = app;
@@ -221,11 +222,11 @@ export class HttpServer {
         for (const warning of response.warnings) {
           reply.raw.appendHeader('Warning', `299 - ${JSON.stringify(warning.replace(/[^\x20-\x7e]/g, '?'))}`);
         }
-        const isYaml = response.encoding === 'yaml';
+        reply.code(response.status);
+        if (response.encoding === 'yaml') return sendYaml(reply, response);
         return reply
-          .code(response.status)
-          .header('Content-Type', response.contentType ?? (isYaml ? 'application/yaml' : 'application/json'))
-          .send(isYaml ? stringify(response.value) : (response.json ?? JSON.stringify(response.value)));
+          .header('Content-Type', response.contentType ?? 'application/json')
+          .send(response.json ?? JSON.stringify(response.value));
       }
       case 'bytes':
         return reply.header('Content-Type', response.contentType).send(response.bytes);
@@ -315,6 +316,20 @@ export class HttpServer {
     });
   }
 }
+
+async function sendYaml(
+  reply: FastifyReply,
+  { value, contentType }: { readonly value: unknown; readonly contentType?: string | undefined },
+): Promise<FastifyReply> {
+  // Few ask for it: loaded when one does.
+  const { stringify } = await import('yaml');
+  return reply.header('Content-Type', contentType ?? 'application/yaml').send(stringify(value));
+}
+
+/** No route has a schema of fastify's. */
+const noCompiler = (): never => {
+  throw new Error('nothing here is checked by the schemas of routes');
+};
 
 const verbsOfMethods: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'get', POST: 'create' };
 

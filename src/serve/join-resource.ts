@@ -2,7 +2,6 @@ import { BerthError } from '../model/errors.js';
 import { nodesGroup } from '../model/node-wire.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { authorize, type Verb } from './identity/authorize.js';
-import { readRequest } from './identity/certificate-request.js';
 import { formatIdentity } from './identity/identity.js';
 import type { Joins } from './identity/joins.js';
 import { bodyTypeOf, readBody } from './read-body.js';
@@ -42,10 +41,12 @@ export class JoinResource {
     }
     const { joins, authority } = this.parts;
     if (verb === 'get') return valueResponse(200, { authority });
-    const body = (readBody(bodyTypeOf(request.contentType, ['json']), request.body) ?? {}) as Record<
+    const body = ((await readBody(bodyTypeOf(request.contentType, ['json']), request.body)) ?? {}) as Record<
       string,
       unknown
     >;
+    // With what makes certificates, which a server that nobody joins starts without.
+    const { readRequest } = await import('./identity/certificate-request.js');
     const asked = await readRequest(textOf(body, 'request'));
     if (identity.kind === 'join')
       return valueResponse(201, await joins.join(identity.token, textOf(body, 'node'), asked));

@@ -1,7 +1,7 @@
-import { LineCounter, parseDocument, Parser } from 'yaml';
-import { checkShape, depthMax } from '../model/check-shape.js';
+import { checkShape } from '../model/check-shape.js';
 import { BerthError } from '../model/errors.js';
 import { jsonErrorOffset } from './json-position.js';
+import { nestedTooDeep } from './nested-too-deep.js';
 
 export type BodyType = 'json' | 'yaml' | 'merge-patch' | 'json-patch' | 'apply-patch';
 
@@ -13,9 +13,6 @@ const bodyTypes: Readonly<Record<string, BodyType>> = {
   'application/json-patch+json': 'json-patch',
   'application/apply-patch+yaml': 'apply-patch',
 };
-
-// Aliases make a small YAML text a large value.
-const yamlAliasesMax = 100;
 
 /** The form of a body; a client that does not say is taken to send JSON. */
 export function bodyTypeOf(contentType: string | undefined, allowed: readonly BodyType[]): BodyType {
@@ -30,10 +27,12 @@ export function bodyTypeOf(contentType: string | undefined, allowed: readonly Bo
 }
 
 /** The value that a body holds. What cannot be read is refused with its position. */
-export function readBody(type: BodyType, body: Buffer): unknown {
+export async function readBody(type: BodyType, body: Buffer): Promise<unknown> {
   if (body.length === 0) throw new BerthError('BadRequest', 'the request has no body');
   const text = decodeUtf8(body);
-  const value = type === 'yaml' || type === 'apply-patch' ? readYaml(text) : readJson(text);
+  // Most servers start without a client that sends YAML, and its parser is large: loaded when one does.
+  const isYaml = type === 'yaml' || type === 'apply-patch';
+  const value = isYaml ? (await import('./read-yaml.js')).readYaml(text) : readJson(text);
   const [error] = checkShape(value);
   if (error !== undefined) {
     throw new BerthError(
@@ -59,7 +58,7 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    if (error instanceof RangeError) throw tooDeep();
+    if (error instanceof RangeError) throw nestedTooDeep();
     const before = text.slice(0, jsonErrorOffset(text)).split('\n');
     const column = (before.at(-1)?.length ?? 0) + 1;
     throw new BerthError(
@@ -68,46 +67,3 @@ function readJson(text: string): unknown {
     );
   }
 }
-
-function readYaml(text: string): unknown {
-  const lineCounter = new LineCounter();
-  try {
-    checkYamlDepth(text);
-    const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: true });
-    const [error] = document.errors;
-    if (error !== undefined) {
-      const { line, col } = lineCounter.linePos(error.pos[0]);
-      throw new BerthError(
-        'BadRequest',
-        `the body is not YAML: ${error.message} (line ${line}, column ${col})`,
-      );
-    }
-    return document.toJS({ maxAliasCount: yamlAliasesMax }) as unknown;
-  } catch (error) {
-    if (error instanceof BerthError) throw error;
-    if (error instanceof RangeError) throw tooDeep();
-    throw new BerthError('BadRequest', `the body is not YAML: ${(error as Error).message}`);
-  }
-}
-
-/**
- * The package composes a document by recursion, and a stack that overflows there can end the process. Its parser
- * proper has a stack of its own, so the depth is found out first, from what that yields.
- */
-function checkYamlDepth(text: string): void {
-  const open: { readonly node: unknown; readonly depth: number }[] = [];
-  for (const token of new Parser().parse(text)) {
-    open.push({ node: token, depth: 0 });
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const { node, depth } = next;
-      if (typeof node !== 'object' || node === null) continue;
-      if (depth > depthMax) throw tooDeep();
-      const { items, key, value } = node as { items?: unknown; key?: unknown; value?: unknown };
-      for (const inner of [key, value]) open.push({ node: inner, depth });
-      if (Array.isArray(items)) for (const item of items) open.push({ node: item, depth: depth + 1 });
-    }
-  }
-}
-
-const tooDeep = (): BerthError =>
-  new BerthError('BadRequest', `the body is nested deeper than ${depthMax} levels`);

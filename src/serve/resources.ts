@@ -125,7 +125,7 @@ export class Resources {
   async create(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
     const wanted = negotiate(request.accept);
     const object = this.#objectIn(
-      readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body),
+      await readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body),
       path,
     );
     const written = await this.parts.objects.create(
@@ -139,7 +139,7 @@ export class Resources {
 
   async update(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
     const wanted = negotiate(request.accept);
-    const body = readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
+    const body = await readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
     const options = this.#writeOptions(request);
     const key = this.#key(path);
     if (path.subresource === 'scale') {
@@ -166,7 +166,7 @@ export class Resources {
   async patch(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
     const wanted = negotiate(request.accept);
     const type = bodyTypeOf(request.contentType, ['merge-patch', 'json-patch', 'apply-patch']);
-    const body = readBody(type, request.body);
+    const body = await readBody(type, request.body);
     const options = this.#writeOptions(request);
     const key = this.#key(path);
     if (type === 'apply-patch') return this.#apply(request, path, body, wanted);
@@ -189,7 +189,7 @@ export class Resources {
   }
 
   async delete(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
-    const options = this.#deleteOptions(request);
+    const options = await this.#deleteOptions(request);
     const { object, isGone } = await this.parts.objects.delete(this.kind, this.#key(path), options);
     if (!isGone) return valueResponse(200, object);
     const { name, uid } = object.metadata;
@@ -197,7 +197,7 @@ export class Resources {
   }
 
   async deleteCollection(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
-    const { dryRun, propagation } = this.#deleteOptions(request);
+    const { dryRun, propagation } = await this.#deleteOptions(request);
     const matches = selectionOf(this.kind, request.query);
     const list = await this.parts.lister.list(this.kind, {
       ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
@@ -271,11 +271,11 @@ export class Resources {
     };
   }
 
-  #deleteOptions(request: ApiRequest): Parameters<ObjectStore['delete']>[2] & object {
+  async #deleteOptions(request: ApiRequest): Promise<Parameters<ObjectStore['delete']>[2] & object> {
     const body =
       request.body.length === 0
         ? undefined
-        : readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
+        : await readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
     const options = (body ?? {}) as {
       preconditions?: { uid?: unknown; resourceVersion?: unknown };
       dryRun?: unknown;

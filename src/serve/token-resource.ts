@@ -46,7 +46,7 @@ export class TokenResource {
   }
 
   async #create(request: ApiRequest): Promise<ApiResponse> {
-    const body = readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
+    const body = await readBody(bodyTypeOf(request.contentType, ['json', 'yaml']), request.body);
     const { opens, ttlMs, description } = readSpec(body);
     refuseUnlessAllowed(request.identity, 'create', 'kind' in opens ? opens : someJoin);
     const { token, info } = await this.parts.tokens.create({

@@ -1,35 +1,13 @@
-// The decorators that @peculiar/x509 is built with need this first.
-// oxlint-disable-next-line import/no-unassigned-import
-import 'reflect-metadata';
-import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  type Extension,
-  type JsonGeneralName,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  type JsonName,
-  type Name,
-  PublicKey,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509Certificate as ReadableCertificate,
-  X509CertificateGenerator,
-} from '@peculiar/x509';
+import type { PublicKey } from '@peculiar/x509';
 import type { Env } from '../../env/env.js';
-import { plusMs, type WallInstant, wallInstant, wallMs } from '../../env/instant.js';
+import { type WallInstant, wallInstant, wallMs } from '../../env/instant.js';
 import { BerthError } from '../../model/errors.js';
 import { formatIdentity, type Identity, subjectOf } from './identity.js';
+import type { CertificateContents, CertificateIssuer, CertificatePair } from './sign-certificate.js';
 
-/** A certificate and its private key, as PEM text. */
-export interface CertificatePair {
-  readonly certificatePem: string;
-  readonly privateKeyPem: string;
-}
+export type { CertificatePair } from './sign-certificate.js';
 
 /** When a certificate is good. */
 export interface Validity {
@@ -40,54 +18,37 @@ export interface Validity {
 const dayMs = 86_400_000;
 const authorityLifetimeMs = 10 * 365 * dayMs;
 const serverLifetimeMs = 90 * dayMs;
-// Certificates are good from a little before they are made, for clients whose clock is behind.
-const backdateMs = 5 * 60_000;
 const hostsAlways = ['localhost', '127.0.0.1', '::1'];
 const hostsMax = 100;
 // RFC 5280's upper bound on a common name; OpenSSL refuses to make longer ones.
 const commonNameLengthMax = 64;
 
-const keyAlgorithm = { name: 'ECDSA', namedCurve: 'P-256' };
-const signingAlgorithm = { name: 'ECDSA', hash: 'SHA-256' };
-const { subtle } = webcrypto;
-
 /** Makes a new CA: what it returns is all there is of it. */
-export async function createAuthority(env: Env): Promise<CertificatePair> {
-  const keys = await newKeys();
-  const name: JsonName = [{ CN: [`berth-ca-${env.secret(4).toString('hex')}`] }];
-  const certificatePem = await sign(env, {
-    key: keys.publicKey,
-    subject: name,
-    issuer: name,
-    signingKey: keys.privateKey,
+export const createAuthority = (env: Env): Promise<CertificatePair> =>
+  sign(env, {
+    subject: [{ CN: [`berth-ca-${env.secret(4).toString('hex')}`] }],
+    use: { kind: 'authority' },
     lifetimeMs: authorityLifetimeMs,
-    extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey, false, webcrypto),
-    ],
   });
-  return { certificatePem, privateKeyPem: await privateKeyPemOf(keys) };
-}
 
 /** Issues certificates with a CA's key. */
 export class CertificateAuthority {
   readonly certificatePem: string;
   readonly notAfter: WallInstant;
   readonly #env: Env;
-  readonly #signingKey: webcrypto.CryptoKey;
+  readonly #privateKey: KeyObject;
   readonly #certificate: X509Certificate;
 
-  private constructor(env: Env, pair: CertificatePair, signingKey: webcrypto.CryptoKey) {
+  private constructor(env: Env, pair: CertificatePair, privateKey: KeyObject) {
     this.#env = env;
-    this.#signingKey = signingKey;
+    this.#privateKey = privateKey;
     this.#certificate = new X509Certificate(pair.certificatePem);
     this.certificatePem = pair.certificatePem;
     this.notAfter = validityOf(pair.certificatePem).notAfter;
   }
 
   /** Fails, saying what is wrong, on a pair that does not fit together, is no CA, or has expired. */
-  static async open(env: Env, pair: CertificatePair): Promise<CertificateAuthority> {
+  static open(env: Env, pair: CertificatePair): CertificateAuthority {
     checkPair(pair);
     const certificate = new X509Certificate(pair.certificatePem);
     if (!certificate.ca || !certificate.verify(certificate.publicKey)) {
@@ -96,53 +57,30 @@ export class CertificateAuthority {
     const { notAfter } = validityOf(pair.certificatePem);
     if (wallMs(notAfter) <= wallMs(env.clock.wall()))
       throw new Error(`the CA expired: ${certificate.validTo}`);
-    const key = createPrivateKey(pair.privateKeyPem).export({ format: 'der', type: 'pkcs8' });
-    const signingKey = await subtle.importKey('pkcs8', key, keyAlgorithm, false, ['sign']);
-    return new CertificateAuthority(env, pair, signingKey);
+    const privateKey = createPrivateKey(pair.privateKeyPem);
+    if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+      throw new Error('the private key is not one for ECDSA on P-256');
+    return new CertificateAuthority(env, pair, privateKey);
   }
 
   /** A certificate for a server on this machine, reachable under its loopback names and the given hosts. */
   async issueServer(hosts: readonly string[]): Promise<CertificatePair> {
-    const keys = await newKeys();
-    const subject = [{ CN: ['berth-server'] }];
-    const names = new SubjectAlternativeNameExtension(
-      serverHosts(hosts).map((host): JsonGeneralName => ({ type: isIP(host) ? 'ip' : 'dns', value: host })),
-    );
-    const usage = ExtendedKeyUsage.serverAuth;
-    const certificatePem = await this.#certify(keys.publicKey, subject, serverLifetimeMs, usage, [names]);
-    return { certificatePem, privateKeyPem: await privateKeyPemOf(keys) };
+    return this.#issue({
+      subject: [{ CN: ['berth-server'] }],
+      use: { kind: 'server', hosts: serverHosts(hosts) },
+      lifetimeMs: serverLifetimeMs,
+    });
   }
 
   /** A certificate that says who a client is. It cannot be revoked: `ttlMs` is what bounds it. */
   async issueClient(identity: Identity, ttlMs: number): Promise<CertificatePair> {
-    const keys = await newKeys();
-    const certificatePem = await this.certifyClient(identity, keys.publicKey, ttlMs);
-    return { certificatePem, privateKeyPem: await privateKeyPemOf(keys) };
+    return this.#issue(clientContents(identity, ttlMs));
   }
 
   /** The same for one who has made the key: only its public half has come here. */
-  async certifyClient(
-    identity: Identity,
-    key: webcrypto.CryptoKey | PublicKey,
-    ttlMs: number,
-  ): Promise<string> {
-    if (identity.kind === 'anonymous' || identity.kind === 'join')
-      throw new BerthError('InvalidIdentity', `a certificate cannot stand for ${formatIdentity(identity)}`);
-    const { commonName, groups } = subjectOf(identity);
-    if (commonName.length > commonNameLengthMax) {
-      throw new BerthError(
-        'InvalidIdentity',
-        `${formatIdentity(identity)} is too long for a certificate (${commonNameLengthMax} characters); use a token`,
-      );
-    }
-    if (!(ttlMs > 0)) throw new RangeError(`issueClient(ttlMs): got ${ttlMs}, allowed is more than 0`);
-    return this.#certify(
-      key,
-      [...groups.map((group) => ({ O: [group] })), { CN: [commonName] }],
-      ttlMs,
-      ExtendedKeyUsage.clientAuth,
-      [],
-    );
+  async certifyClient(identity: Identity, key: PublicKey, ttlMs: number): Promise<string> {
+    const { signForKey } = await import('./sign-certificate.js');
+    return signForKey(this.#env, { ...clientContents(identity, ttlMs), issuer: this.#issuer() }, key);
   }
 
   /** Whether this CA signed that certificate. */
@@ -151,31 +89,31 @@ export class CertificateAuthority {
     return certificate.checkIssued(this.#certificate) && certificate.verify(this.#certificate.publicKey);
   }
 
-  async #certify(
-    key: webcrypto.CryptoKey | PublicKey,
-    subject: JsonName,
-    lifetimeMs: number,
-    usage: ExtendedKeyUsage,
-    extensions: readonly Extension[],
-  ): Promise<string> {
-    const authorityKey = new PublicKey(this.#certificate.publicKey.export({ format: 'der', type: 'spki' }));
-    return sign(this.#env, {
-      key,
-      subject,
-      // Taken from the CA's own certificate, so that issuer and subject agree byte for byte.
-      issuer: new ReadableCertificate(this.certificatePem).subjectName,
-      signingKey: this.#signingKey,
-      lifetimeMs,
-      notAfterMax: this.notAfter,
-      extensions: [
-        new BasicConstraintsExtension(false, undefined, true),
-        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-        new ExtendedKeyUsageExtension([usage]),
-        await AuthorityKeyIdentifierExtension.create(authorityKey, false, webcrypto),
-        ...extensions,
-      ],
-    });
+  #issue(contents: CertificateContents): Promise<CertificatePair> {
+    return sign(this.#env, { ...contents, issuer: this.#issuer() });
   }
+
+  #issuer(): CertificateIssuer {
+    return { certificatePem: this.certificatePem, notAfter: this.notAfter, privateKey: this.#privateKey };
+  }
+}
+
+function clientContents(identity: Identity, ttlMs: number): CertificateContents {
+  if (identity.kind === 'anonymous' || identity.kind === 'join')
+    throw new BerthError('InvalidIdentity', `a certificate cannot stand for ${formatIdentity(identity)}`);
+  const { commonName, groups } = subjectOf(identity);
+  if (commonName.length > commonNameLengthMax) {
+    throw new BerthError(
+      'InvalidIdentity',
+      `${formatIdentity(identity)} is too long for a certificate (${commonNameLengthMax} characters); use a token`,
+    );
+  }
+  if (!(ttlMs > 0)) throw new RangeError(`issueClient(ttlMs): got ${ttlMs}, allowed is more than 0`);
+  return {
+    subject: [...groups.map((group) => ({ O: [group] })), { CN: [commonName] }],
+    use: { kind: 'client' },
+    lifetimeMs: ttlMs,
+  };
 }
 
 /** The hosts a server certificate names: the loopback ones, then the given ones, each once. */
@@ -200,6 +138,13 @@ export function coversHost(certificatePem: string, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
+/** Whether a certificate names exactly this identity. */
+export function standsFor(certificatePem: string, identity: Identity): boolean {
+  const { commonName, groups } = subjectOf(identity);
+  const lines = [...groups.map((group) => `O=${group}`), `CN=${commonName}`];
+  return new X509Certificate(certificatePem).subject === lines.join('\n');
+}
+
 /** Fails, saying what is wrong, unless this is a certificate with the key that belongs to it. */
 export function checkPair({ certificatePem, privateKeyPem }: CertificatePair): void {
   if (!new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(privateKeyPem))) {
@@ -215,48 +160,7 @@ export function validityOf(certificatePem: string): Validity {
   };
 }
 
-const newKeys = (): Promise<webcrypto.CryptoKeyPair> =>
-  subtle.generateKey(keyAlgorithm, true, ['sign', 'verify']);
-
-async function sign(
-  env: Env,
-  ask: {
-    readonly key: webcrypto.CryptoKey | PublicKey;
-    readonly subject: JsonName;
-    readonly issuer: JsonName | Name;
-    readonly signingKey: webcrypto.CryptoKey;
-    readonly lifetimeMs: number;
-    readonly notAfterMax?: WallInstant;
-    readonly extensions: Extension[];
-  },
-): Promise<string> {
-  const now = env.clock.wall();
-  const notAfterMs = Math.min(
-    wallMs(plusMs(now, ask.lifetimeMs)),
-    ask.notAfterMax === undefined ? Number.POSITIVE_INFINITY : wallMs(ask.notAfterMax),
-  );
-  // A serial number is a positive integer of at most 20 bytes: the first bit stays 0, the first byte is not.
-  const serial = env.secret(16);
-  serial.writeUInt8((serial.readUInt8(0) & 0x3f) | 0x40, 0);
-  const certificate = await X509CertificateGenerator.create(
-    {
-      serialNumber: serial.toString('hex'),
-      subject: ask.subject,
-      issuer: ask.issuer,
-      notBefore: new Date(wallMs(plusMs(now, -backdateMs))),
-      notAfter: new Date(notAfterMs),
-      signingAlgorithm,
-      publicKey: ask.key,
-      signingKey: ask.signingKey,
-      extensions: ask.extensions,
-    },
-    webcrypto,
-  );
-  return `${certificate.toString('pem').trim()}\n`;
-}
-
-/** As PEM; what makes it is its only copy. */
-export async function privateKeyPemOf({ privateKey }: webcrypto.CryptoKeyPair): Promise<string> {
-  const base64 = Buffer.from(await subtle.exportKey('pkcs8', privateKey)).toString('base64');
-  return `-----BEGIN PRIVATE KEY-----\n${base64.replace(/(.{64})(?=.)/g, '$1\n')}\n-----END PRIVATE KEY-----\n`;
+async function sign(env: Env, contents: CertificateContents): Promise<CertificatePair> {
+  const { signCertificate } = await import('./sign-certificate.js');
+  return signCertificate(env, contents);
 }

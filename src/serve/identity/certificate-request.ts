@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { createHash, createPublicKey, webcrypto } from 'node:crypto';
 import { Pkcs10CertificateRequest, Pkcs10CertificateRequestGenerator, type PublicKey } from '@peculiar/x509';
 import { BerthError } from '../../model/errors.js';
-import { privateKeyPemOf } from './authority-certificate.js';
+import { privateKeyPemOf } from './sign-certificate.js';
 
 /** What somebody who made a key asks a certificate for. Whom it is for is not theirs to say. */
 export interface CertificateRequest {

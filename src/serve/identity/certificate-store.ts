@@ -70,9 +70,7 @@ export class CertificateStore {
       );
     }
     const pair = stored ?? (await createAuthority(env));
-    const authority = await CertificateAuthority.open(env, pair).catch((cause: unknown) => {
-      throw unusable(authorityFile, cause);
-    });
+    const authority = openAuthority(env, pair, authorityFile);
     const isForeign = given !== undefined && !isIssuedBy(authority, storedServer);
     if (storedServer !== undefined && !isForeign) checkServer(serverFile, storedServer, authority);
     if (stored === undefined) await writePair(authorityFile, pair);
@@ -129,6 +127,14 @@ export class CertificateStore {
     this.#server = pair;
     for (const listener of this.#listeners) listener(pair);
     return true;
+  }
+}
+
+function openAuthority(env: Env, pair: CertificatePair, file: string): CertificateAuthority {
+  try {
+    return CertificateAuthority.open(env, pair);
+  } catch (cause) {
+    throw unusable(file, cause);
   }
 }
 
