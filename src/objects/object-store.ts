@@ -340,7 +340,8 @@ export class ObjectStore {
       after,
       manager: options.manager ?? 'berth',
       apiVersion: after.apiVersion,
-      now: timestamp(this.parts.env),
+      // What is new was made now.
+      now: before === undefined ? after.metadata.creationTimestamp : timestamp(this.parts.env),
       schema: this.#schemaOf(kind),
     });
   }

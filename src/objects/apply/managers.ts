@@ -1,6 +1,6 @@
 import type { ManagedFieldsEntry } from '../../model/object.js';
 import { FieldSet, type FieldsV1 } from './field-set.js';
-import { isRecord, own } from './shape.js';
+import { isRecord, own } from './schema-facts.js';
 
 /** One entry of managedFields with its fields decoded. */
 export interface Manager {

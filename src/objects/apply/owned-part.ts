@@ -1,6 +1,6 @@
 import type { ManagedFieldsEntry, ObjectMeta } from '../../model/object.js';
 import { plus } from '../../model/plus.js';
-import { isRecord, own } from './shape.js';
+import { isRecord, own } from './schema-facts.js';
 
 /** An object on its way to admission: what the server fills in may be missing, and nothing is checked yet. */
 export interface DraftObject {

@@ -7,6 +7,7 @@ import {
   type PathElement,
   type Scalar,
 } from './path-element.js';
+import { factsOf, isRecord, type ItemKey, own, type SchemaFacts } from './schema-facts.js';
 
 /** A value with the schema that speaks about it, at a place in an object. Without a schema its form is deduced. */
 export interface Node {
@@ -31,68 +32,6 @@ export type Shape =
 
 const leaf: Shape = { kind: 'Leaf' };
 const noKeys: readonly string[] = [];
-/** How deep unions and intersections of schemas are looked into; beneath it the form is deduced. */
-const alternativesDepthMax = 4;
-
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-// A plain read of 'constructor' would find what every object inherits.
-export const own = (value: unknown, name: string): unknown =>
-  isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-
-function branchesOf(schema: Readonly<Record<string, unknown>>, depth: number): unknown[] {
-  const branches: unknown[] = [];
-  for (const name of ['allOf', 'anyOf', 'oneOf']) {
-    const list = own(schema, name);
-    if (!Array.isArray(list)) continue;
-    for (const branch of list) branches.push(...findAlternatives(branch, depth + 1));
-  }
-  return branches;
-}
-
-function findAlternatives(schema: unknown, depth: number): readonly unknown[] {
-  return isRecord(schema) && depth <= alternativesDepthMax ? [schema, ...branchesOf(schema, depth)] : [];
-}
-
-// Schemas never change, and every node of every write asks for these.
-const knownAlternatives = new WeakMap<object, readonly unknown[]>();
-const none: readonly unknown[] = [];
-
-/** A schema and the ones it is made of, the outer before the inner. */
-function alternatives(schema: unknown): readonly unknown[] {
-  if (!isRecord(schema)) return none;
-  let found = knownAlternatives.get(schema);
-  if (found === undefined) {
-    found = findAlternatives(schema, 0);
-    knownAlternatives.set(schema, found);
-  }
-  return found;
-}
-
-function facet(schemas: readonly unknown[], name: string): unknown {
-  for (const schema of schemas) {
-    const found = own(schema, name);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function schemaOfField(schemas: readonly unknown[], name: string): unknown {
-  for (const schema of schemas) {
-    const found = own(own(schema, 'properties'), name);
-    if (found !== undefined) return found;
-  }
-  for (const schema of schemas) {
-    const additional = own(schema, 'additionalProperties');
-    if (isRecord(additional)) return additional;
-    // How TypeBox writes a map with string keys. With several patterns the form is deduced.
-    const patterns = own(schema, 'patternProperties');
-    const patterned = isRecord(patterns) ? Object.values(patterns) : [];
-    if (patterned.length === 1) return patterned[0];
-  }
-  return undefined;
-}
 
 export const rootNode = (value: unknown, schema: unknown): Node => ({
   value,
@@ -101,38 +40,20 @@ export const rootNode = (value: unknown, schema: unknown): Node => ({
   keyNames: noKeys,
 });
 
-function shapeOfMap(
-  node: Node,
-  schemas: readonly unknown[],
-  record: Readonly<Record<string, unknown>>,
-): Shape {
-  if (facet(schemas, 'x-kubernetes-map-type') === 'atomic') return leaf;
+function shapeOfMap(node: Node, facts: SchemaFacts, record: Readonly<Record<string, unknown>>): Shape {
+  if (facts.isAtomicMap) return leaf;
   const children = new Map<PathElement, Node>();
   for (const name of Object.keys(record)) {
     const value = record[name];
     if (value === undefined) continue;
     children.set(fieldElement(name), {
       value,
-      schema: schemaOfField(schemas, name),
+      schema: facts.field(name),
       depth: node.depth + 1,
       keyNames: noKeys,
     });
   }
   return { kind: 'Map', children };
-}
-
-interface ItemKey {
-  readonly name: string;
-  readonly default: unknown;
-}
-
-function itemKeys(schemas: readonly unknown[], itemSchema: unknown): readonly ItemKey[] {
-  const names = facet(schemas, 'x-kubernetes-list-map-keys');
-  if (!Array.isArray(names)) return [];
-  const itemSchemas = alternatives(itemSchema);
-  return names
-    .filter((name) => typeof name === 'string')
-    .map((name) => ({ name, default: facet(alternatives(schemaOfField(itemSchemas, name)), 'default') }));
 }
 
 /** Undefined unless the item has at least one of its keys; a key left out has its default, or is no part of it. */
@@ -150,9 +71,8 @@ function elementOfItem(item: unknown, itemKeysOfList: readonly ItemKey[]): PathE
   return isGiven ? itemElement(keys) : undefined;
 }
 
-function shapeOfItems(node: Node, schemas: readonly unknown[], list: readonly unknown[]): Shape {
-  const schema = facet(schemas, 'items');
-  const keys = itemKeys(schemas, schema);
+function shapeOfItems(node: Node, facts: SchemaFacts, list: readonly unknown[]): Shape {
+  const { items: schema, itemKeys: keys } = facts;
   const keyNames = keys.map(({ name }) => name);
   const children = new Map<PathElement, Node>();
   for (const value of list) {
@@ -177,11 +97,10 @@ export function shapeOf(node: Node): Shape {
   assertDepth(node.depth);
   const { value } = node;
   if (typeof value !== 'object' || value === null) return leaf;
-  const schemas = alternatives(node.schema);
-  if (!Array.isArray(value)) return isRecord(value) ? shapeOfMap(node, schemas, value) : leaf;
-  const type = facet(schemas, 'x-kubernetes-list-type');
-  if (type === 'map') return shapeOfItems(node, schemas, value);
-  return type === 'set' ? shapeOfValues(node, value) : leaf;
+  const facts = factsOf(node.schema);
+  if (!Array.isArray(value)) return isRecord(value) ? shapeOfMap(node, facts, value) : leaf;
+  if (facts.listType === 'map') return shapeOfItems(node, facts, value);
+  return facts.listType === 'set' ? shapeOfValues(node, value) : leaf;
 }
 
 /** The value that has these children, in their order. A name such as __proto__ becomes an ordinary field. */

@@ -10,7 +10,8 @@ import {
   type Manager,
 } from './managers.js';
 import { ownedPart, withManagedFields, withMetadataSchema, type DraftObject } from './owned-part.js';
-import { assertNesting, isRecord } from './shape.js';
+import { isRecord } from './schema-facts.js';
+import { assertNesting } from './shape.js';
 import { compareValues } from './typed.js';
 
 export interface UpdateRequest<T extends DraftObject> {
