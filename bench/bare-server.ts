@@ -1,13 +1,26 @@
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 
-/** Node's own HTTPS server, that reads a body and answers with as many bytes as a create does: the limit of the stack. */
+/**
+ * Node's own HTTPS server, the limit of the stack: it reads a body and answers with so many bytes. Who asks for /watch is
+ * answered without end, with so many bytes whenever somebody sends to /change.
+ */
 const [pem = '', bytes = ''] = process.argv.slice(2);
 const key = readFileSync(pem);
 const answer = 'x'.repeat(Number(bytes));
+const watchers = new Set<ServerResponse>();
 const server = createServer({ key, cert: key }, (request, response) => {
+  if (request.url === '/watch') {
+    response.writeHead(200);
+    response.flushHeaders();
+    watchers.add(response);
+    response.once('close', () => watchers.delete(response));
+    return;
+  }
   request.resume();
   request.on('end', () => {
+    if (request.url === '/change') for (const watcher of watchers) watcher.write(answer);
     response.writeHead(201, { 'content-type': 'application/json', 'content-length': answer.length });
     response.end(answer);
   });

@@ -98,16 +98,15 @@ export function stretchesOf(server: UpProcess): Promise<Stretches> {
 }
 
 export function send(
-  { url, agent }: UpProcess,
+  { url, agent }: Pick<UpProcess, 'url' | 'agent'>,
   method: string,
   path: string,
   body?: string,
+  contentType = 'application/json',
 ): Promise<{ status: number; bytes: number; head: string }> {
   return new Promise((resolve, reject) => {
     const headers =
-      body === undefined
-        ? {}
-        : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+      body === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
     const sent = request(url, { agent, method, path, headers }, (response) => {
       let bytes = 0;
       let head = '';

@@ -54,7 +54,6 @@ const inOrder = (children: ReadonlyMap<PathElement, Node>): PathElement[] =>
 
 /** The names of fields, in the order of their elements. */
 const namesOf = (record: Readonly<Record<string, unknown>>): string[] =>
-  // Sorted in place: it is a list of our own.
   Object.keys(record)
     .filter((name) => record[name] !== undefined)
-    .sort();
+    .toSorted();
