@@ -17,13 +17,7 @@ import type {
 } from './client-options.js';
 import { type KindPath, pathOf } from './kind-path.js';
 import { readKubeconfig, type ServerAccess } from './kubeconfig.js';
-import {
-  type FollowEvent,
-  type FollowSource,
-  listThenWatch,
-  type WatchEvent,
-  type WholeList,
-} from './list-then-watch.js';
+import type { FollowEvent, FollowSource, WatchEvent, WholeList } from './list-then-watch.js';
 import { type ObjectRow, type ObjectTable, rowIn, tableIn, tableMediaType } from './object-table.js';
 import { retry, RetryBudget, type RetryPolicy, valueOf } from './retry-policy.js';
 import { errorOfAnswer } from './status-error.js';
@@ -257,6 +251,8 @@ export class BerthClient {
     const signal = asked === undefined ? left.signal : AbortSignal.any([asked, left.signal]);
     const parts = { env: this.#env, policy: this.#policy, ...(onFailure === undefined ? {} : { onFailure }) };
     try {
+      // Commands that ask once and end do not wait for it to be loaded.
+      const { listThenWatch } = await import('./list-then-watch.js');
       yield* listThenWatch(parts, sourceOf({ ...selection, signal }), signal);
     } finally {
       left.abort();
