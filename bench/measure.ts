@@ -122,7 +122,8 @@ export function shownFigure(figure: Figure): string {
   const { name, value, unit, limit, target } = figure;
   const parts = [`  ${name.padEnd(58)} ${round(value).padStart(10)} ${unit}`];
   if (limit !== undefined) {
-    parts.push(`of ${round(limit.value)} (${limit.what}; ${Math.round((100 * value) / limit.value)} %)`);
+    const share = limit.value === 0 ? '' : `; ${Math.round((100 * value) / limit.value)} %`;
+    parts.push(`of ${round(limit.value)} (${limit.what}${share})`);
   }
   if (target !== undefined) {
     const asked =

@@ -102,6 +102,10 @@ describe('decisions over the API', () => {
   });
 
   it('of other tenants are not shown to a tenant', async () => {
+    await server.send('POST', `${apis}/tenants`, {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ metadata: { name: 'billing' }, spec: {} }),
+    });
     const as = testClient(await server.kubeconfigFor({ kind: 'tenant', tenant: 'billing', role: 'owner' }));
     expect((await as.send('GET', `${apis}/namespaces/fraud/decisions`)).status).toBe(403);
     expect((await as.send('GET', `${apis}/decisions`)).status).toBe(403);

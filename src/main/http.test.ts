@@ -160,13 +160,24 @@ describe('the API over HTTPS', () => {
 
   it('writes down every change in the audit log, and nothing secret', async () => {
     await postClass('audited', 'secret-word');
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const body = JSON.stringify({ metadata: { labels: { seen: 'yes' } } });
+    await server.send('PATCH', `${classes}/audited`, { headers, body });
     await server.send('DELETE', `${classes}/audited`);
     await server.send('DELETE', `${classes}/audited`);
     const { readFileSync, readdirSync } = await import('node:fs');
-    const lines = (): { verb: string; name?: string; outcome: number; who: string }[] =>
+    interface Line {
+      readonly verb: string;
+      readonly name?: string;
+      readonly outcome: number;
+      readonly who: string;
+      readonly revisionBefore?: string;
+      readonly revisionAfter?: string;
+    }
+    const lines = (): Line[] =>
       readdirSync(`${server.dir}/audit`)
         .flatMap((file) => readFileSync(`${server.dir}/audit/${file}`, 'utf8').trim().split('\n'))
-        .map((line) => JSON.parse(line) as { verb: string; name?: string; outcome: number; who: string });
+        .map((line) => JSON.parse(line) as Line);
     await expect
       .poll(
         () =>
@@ -178,6 +189,14 @@ describe('the API over HTTPS', () => {
       .toEqual([200, 404]);
     expect(JSON.stringify(lines())).not.toContain('secret-word');
     expect(new Set(lines().map((line) => line.who))).toEqual(new Set(['admin']));
+    // Each names the version that it replaced: that of the one before it.
+    const [created, patched, deleted, again] = lines().filter(({ name }) => name === 'audited');
+    expect(created).toMatchObject({ verb: 'create', revisionAfter: expect.any(String) as string });
+    expect(created).not.toHaveProperty('revisionBefore');
+    expect(patched).toMatchObject({ verb: 'patch', revisionBefore: created?.revisionAfter });
+    expect(deleted).toMatchObject({ verb: 'delete', revisionBefore: patched?.revisionAfter });
+    expect(Number(deleted?.revisionAfter)).toBeGreaterThan(Number(patched?.revisionAfter));
+    expect(again).not.toHaveProperty('revisionAfter');
   });
 
   it('answers 5,000 generated requests, however odd, without a 500 and without falling over', async () => {

@@ -61,7 +61,11 @@ export async function startServerIn(
     sendAnonymously: (...words) => client.sendAnonymously(...words),
     kubeconfigFor: async (identity) => {
       const { authority } = await CertificateStore.open({ dir, env: realEnv(), hosts: [] });
-      const { certificatePem, privateKeyPem } = await authority.issueClient(identity, 3_600_000);
+      const tenantUid =
+        identity.kind === 'tenant'
+          ? running.objects.get('Tenant', undefined, identity.tenant)?.metadata.uid
+          : undefined;
+      const { certificatePem, privateKeyPem } = await authority.issueClient(identity, 3_600_000, tenantUid);
       const path = join(dir, `kubeconfig-${JSON.stringify(identity).replaceAll(/\W+/g, '-')}`);
       writeKubeconfig(path, {
         server: running.url,

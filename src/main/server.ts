@@ -133,6 +133,10 @@ async function open(
     ...(authority === undefined ? {} : { authority }),
   });
   const { cache, tenantKind, freshness } = controlPlane;
+  const tenantUid = async (name: string): Promise<string | undefined> => {
+    await freshness.catchUp();
+    return cache.get({ kind: tenantKind.kind, namespace: undefined, name })?.object.metadata.uid;
+  };
   const tokenRecords = new CellRecords<TokenRecord>(store, 'tokens');
   const joins = new Joins({
     tokens: tokenRecords,
@@ -144,14 +148,7 @@ async function open(
     },
     ...{ authority: certificates.authority, env },
   });
-  const tokens = new Tokens({
-    env,
-    records: tokenRecords,
-    tenantUid: async (name) => {
-      await freshness.catchUp();
-      return cache.get({ kind: tenantKind.kind, namespace: undefined, name })?.object.metadata.uid;
-    },
-  });
+  const tokens = new Tokens({ env, records: tokenRecords, tenantUid });
   const audit = new AuditLog({ env, dir: join(dir, 'audit') });
   opened.push(() => audit.close());
   metrics.watch({
@@ -226,7 +223,7 @@ async function open(
   });
   metrics.watchNodes(() => ({ ...hub.counters, connections: nodes.connections }));
   const upgrades = new Upgrades({ nodes, connected, replicas, audit, env });
-  const parts = { api, env, certificates, tokens, audit, metrics, upgrades, onDefect };
+  const parts = { api, env, certificates, tokens, tenantUid, audit, metrics, upgrades, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);
   opened.push(() => http.close());
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { startServerIn, type TestServer } from './running.fixture.js';
-import type { Answer } from './test-client.fixture.js';
+import { type Answer, testClient } from './test-client.fixture.js';
 
 const path = '/apis/authentication.berth.dev/v1/tokens';
 const workloads = (tenant: string): string => `/apis/berth.dev/v1/namespaces/${tenant}/workloads`;
@@ -121,6 +121,25 @@ describe('tokens over HTTPS', () => {
     expect(answer.status).toBe(status);
     expect((JSON.parse(answer.text) as Status).message).toContain(says);
   });
+
+  it('of a tenant end with it, and so do its certificates: another of the same name is not opened', async () => {
+    await createTenant('gone');
+    const token = await create('tenant:gone:viewer');
+    const identity = { kind: 'tenant', tenant: 'gone', role: 'viewer' } as const;
+    const byCertificate = testClient(await server.kubeconfigFor(identity));
+    const statuses = async (): Promise<number[]> => [
+      (await as(token, 'GET', workloads('gone'))).status,
+      (await byCertificate.send('GET', workloads('gone'))).status,
+    ];
+    expect(await statuses()).toEqual([200, 200]);
+    await server.send('DELETE', '/apis/berth.dev/v1/tenants/gone');
+    const isThere = async (): Promise<boolean> =>
+      (await server.send('GET', '/apis/berth.dev/v1/tenants/gone')).status === 200;
+    await expect.poll(isThere, { timeout: 60_000 }).toBe(false);
+    await createTenant('gone');
+    expect(await statuses()).toEqual([401, 401]);
+    byCertificate.close();
+  }, 120_000);
 
   it('can be created, listed, read and deleted, and nothing else', async () => {
     expect((await server.send('PUT', `${path}/x`, { headers: json, body: '{}' })).status).toBe(405);

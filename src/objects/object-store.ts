@@ -45,6 +45,8 @@ export interface Written {
   readonly warnings: readonly string[];
   /** The object as JSON, where it was there anyway. */
   readonly json?: string;
+  /** The resourceVersion that it replaced; a new object has replaced none. */
+  readonly versionBefore?: string;
 }
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
@@ -242,13 +244,14 @@ export class ObjectStore {
       }
       checkIdentity(kind, live, asked.metadata);
       const { object, warnings } = this.#admitChange(kind, live, asked, part, options, tracking);
-      if (options.dryRun || isDeepStrictEqual(object, live)) return { object, warnings };
+      const versionBefore = live.metadata.resourceVersion;
+      if (options.dryRun || isDeepStrictEqual(object, live)) return { object, warnings, versionBefore };
       const isLastFinalizerGone =
         live.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers?.length ?? 0) === 0;
       const outcome = isLastFinalizerGone
         ? await this.#transactions.remove(kind, cached)
         : await this.#transactions.replace(kind, cached, object, part);
-      if (outcome !== undefined) return { object: outcome, warnings };
+      if (outcome !== undefined) return { object: outcome, warnings, versionBefore };
     }
     throw conflict(kind, key.name, `${attemptsMax} attempts met a change by somebody else; try again later`);
   }
@@ -258,13 +261,14 @@ export class ObjectStore {
     kind: KindDefinition,
     key: ObjectKey,
     options: DeleteOptions = {},
-  ): Promise<{ readonly object: BerthObject; readonly isGone: boolean }> {
+  ): Promise<{ readonly object: BerthObject; readonly isGone: boolean; readonly versionBefore: string }> {
     refuseView(kind);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const cached = this.parts.cache.get(key);
       if (cached === undefined) throw notFound(kind, key);
       const live = cached.object;
       checkIdentity(kind, live, options.preconditions ?? {});
+      const versionBefore = live.metadata.resourceVersion;
       const finalizers = this.#finalizersForDeletion(live.metadata, options.propagation);
       const isGone = finalizers.length === 0;
       const metadata: ObjectMeta = {
@@ -275,13 +279,13 @@ export class ObjectStore {
         finalizers,
       };
       const marked = { ...live, metadata };
-      if (options.dryRun) return { object: marked, isGone };
+      if (options.dryRun) return { object: marked, isGone, versionBefore };
       if (!isGone && isDeepStrictEqual(marked.metadata, live.metadata))
-        return { object: live, isGone: false };
+        return { object: live, isGone: false, versionBefore };
       const outcome = isGone
         ? await this.#transactions.remove(kind, cached)
         : await this.#transactions.replace(kind, cached, marked, 'spec');
-      if (outcome !== undefined) return { object: outcome, isGone };
+      if (outcome !== undefined) return { object: outcome, isGone, versionBefore };
     }
     throw conflict(kind, key.name, `${attemptsMax} attempts met a change by somebody else; try again later`);
   }

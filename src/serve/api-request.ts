@@ -25,6 +25,8 @@ export type ApiResponse =
       readonly warnings: readonly string[];
       /** Where plain application/json does not say enough. */
       readonly contentType?: string;
+      /** What a write did, for the audit log; where there is none, the value itself says it. */
+      readonly versions?: WrittenVersions;
     }
   | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly contentType: string }
   | {
@@ -33,6 +35,12 @@ export type ApiResponse =
       /** Where it is not application/json. */
       readonly contentType?: string;
     };
+
+/** The resourceVersions of an object before and after a write. */
+export interface WrittenVersions {
+  readonly before: string | undefined;
+  readonly after: string;
+}
 
 export const valueResponse = (
   status: number,

@@ -21,6 +21,8 @@ export interface HttpServerParts {
   readonly env: Env;
   readonly certificates: CertificateStore;
   readonly tokens: Tokens;
+  /** The uid of the tenant that now has this name; undefined if there is none. */
+  readonly tenantUid: (tenant: string) => Promise<string | undefined>;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
   readonly upgrades: Upgrades;
@@ -197,14 +199,13 @@ export class HttpServer {
   }
 
   async #identityOf(socket: TLSSocket, headers: IncomingHttpHeaders): Promise<Identity> {
-    const { env, tokens } = this.parts;
     // A connection keeps its certificate, and reading it is slow. Whether it has expired is asked each time.
     let known = this.#certificates.get(socket);
     if (known === undefined) {
       known = { certificate: clientCertificateOf(socket) };
       this.#certificates.set(socket, known);
     }
-    const authentication = await authenticate({ env, tokens }, { headers, certificate: known.certificate });
+    const authentication = await authenticate(this.parts, { headers, certificate: known.certificate });
     if (authentication.kind === 'identity') return authentication.identity;
     throw new BerthError(
       authentication.httpStatus === 401 ? 'Unauthorized' : 'Forbidden',
@@ -300,8 +301,10 @@ export class HttpServer {
     if (routed === undefined || readVerbs.includes(routed.verb)) return;
     const { verb, kindName: kind, path } = routed;
     const value = 'value' in answer ? answer.value : undefined;
-    const { resourceVersion: version, name = path.name } =
+    const versions = 'versions' in answer ? answer.versions : undefined;
+    const { resourceVersion: shown, name = path.name } =
       (value as { metadata?: { resourceVersion?: unknown; name?: unknown } } | undefined)?.metadata ?? {};
+    const version = versions?.after ?? shown;
     this.parts.audit.record({
       who: formatIdentity(identity),
       verb,
@@ -312,6 +315,7 @@ export class HttpServer {
       ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
       ...(typeof name === 'string' ? { name } : {}),
       ...(path.subresource === undefined ? {} : { subresource: path.subresource }),
+      ...(versions?.before === undefined ? {} : { revisionBefore: versions.before }),
       ...(typeof version === 'string' ? { revisionAfter: version } : {}),
     });
   }

@@ -5,7 +5,7 @@ import { apiVersionOf, type KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
 import type { ObjectList } from '../objects/object-list.js';
 import type { Written } from '../objects/object-store.js';
-import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
+import { type ApiRequest, type ApiResponse, valueResponse, type WrittenVersions } from './api-request.js';
 import type { Wanted } from './negotiate.js';
 import { type IncludeObject, tableOf } from './table.js';
 
@@ -23,7 +23,7 @@ export class ResourceAnswers {
     if (json !== undefined && wanted.as === 'Object' && wanted.encoding === 'json')
       return { kind: 'value', status, value: object, json, encoding: 'json', warnings };
     const answer = this.one(status, object, wanted, request);
-    return answer.kind === 'value' ? { ...answer, warnings } : answer;
+    return answer.kind === 'value' ? { ...answer, warnings, versions: versionsOf(written) } : answer;
   }
 
   one(status: number, object: BerthObject, wanted: Wanted, request: ApiRequest): ApiResponse {
@@ -110,6 +110,15 @@ export class ResourceAnswers {
     });
   }
 }
+
+/** What a write of an object did to its resourceVersion. */
+export const versionsOf = ({
+  object,
+  versionBefore,
+}: Pick<Written, 'object' | 'versionBefore'>): WrittenVersions => ({
+  before: versionBefore,
+  after: object.metadata.resourceVersion,
+});
 
 const partial = (object: BerthObject): object => ({
   kind: 'PartialObjectMetadata',

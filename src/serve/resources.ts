@@ -5,12 +5,12 @@ import type { BerthObject } from '../model/object.js';
 import type { ObjectKey } from '../objects/keys.js';
 import type { ObjectCache } from '../objects/object-cache.js';
 import type { ObjectLister } from '../objects/object-list.js';
-import type { ObjectStore, WriteOptions } from '../objects/object-store.js';
+import type { ObjectStore, WriteOptions, Written } from '../objects/object-store.js';
 import { patched } from '../objects/patch.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { namespaceOf } from './namespace-view.js';
 import { negotiate, type Wanted } from './negotiate.js';
-import { ResourceAnswers } from './resource-answers.js';
+import { ResourceAnswers, versionsOf } from './resource-answers.js';
 import { bodyTypeOf, readBody } from './read-body.js';
 import {
   fieldManagerOf,
@@ -150,7 +150,7 @@ export class Resources {
         (live) => scaled(this.kind, live, body),
         options,
       );
-      return valueResponse(200, scaleOf(this.kind, written.object), wanted.encoding, written.warnings);
+      return this.#scaleAnswer(written, wanted);
     }
     const part = path.subresource === 'status' ? 'status' : 'spec';
     const written = await this.parts.objects.update(
@@ -175,7 +175,7 @@ export class Resources {
       const change = (live: BerthObject): BerthObject =>
         scaled(this.kind, live, patched(patchType, scaleOf(this.kind, live), body));
       const written = await this.parts.objects.modify(this.kind, key, 'spec', change, options);
-      return valueResponse(200, scaleOf(this.kind, written.object), wanted.encoding, written.warnings);
+      return this.#scaleAnswer(written, wanted);
     }
     const change = (live: BerthObject): BerthObject => {
       const next = this.#objectIn(patched(patchType, live, body), path);
@@ -190,10 +190,19 @@ export class Resources {
 
   async delete(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
     const options = await this.#deleteOptions(request);
-    const { object, isGone } = await this.parts.objects.delete(this.kind, this.#key(path), options);
-    if (!isGone) return valueResponse(200, object);
-    const { name, uid } = object.metadata;
-    return valueResponse(200, successStatus({ name, group: this.kind.group, kind: this.kind.plural, uid }));
+    const deleted = await this.parts.objects.delete(this.kind, this.#key(path), options);
+    const { name, uid } = deleted.object.metadata;
+    const value = deleted.isGone
+      ? successStatus({ name, group: this.kind.group, kind: this.kind.plural, uid })
+      : deleted.object;
+    return {
+      kind: 'value',
+      status: 200,
+      value,
+      encoding: 'json',
+      warnings: [],
+      versions: versionsOf(deleted),
+    };
   }
 
   async deleteCollection(request: ApiRequest, path: ResourcePath): Promise<ApiResponse> {
@@ -216,6 +225,12 @@ export class Resources {
       }
     }
     return this.#answers.list(list, negotiate(request.accept), request);
+  }
+
+  #scaleAnswer(written: Written, { encoding }: Wanted): ApiResponse {
+    const { object, warnings } = written;
+    const value = scaleOf(this.kind, object);
+    return { kind: 'value', status: 200, value, encoding, warnings, versions: versionsOf(written) };
   }
 
   // ---- reading requests ----------------------------------------------------------------------------------

@@ -17,11 +17,12 @@ const hourMs = 3_600_000;
 const viewerCertificate: ClientCertificate = {
   commonNames: ['viewer'],
   groups: ['berth:viewers'],
+  tenantUids: [],
   notAfter: plusMs(env.clock.wall(), hourMs),
 };
 
 const ask = (headers: Record<string, string | string[]>, certificate?: ClientCertificate) =>
-  authenticate({ env, tokens }, { headers, certificate });
+  authenticate({ env, tokens, tenantUid }, { headers, certificate });
 const refused = (reason: string, httpStatus = 401) => ({
   kind: 'refused',
   httpStatus,
@@ -139,7 +140,7 @@ describe('over a real TLS connection', () => {
       peer.write('hello');
       await greeted;
       const certificate = clientCertificateOf(peer);
-      const answer = await authenticate({ env, tokens }, { headers: {}, certificate });
+      const answer = await authenticate({ env, tokens, tenantUid }, { headers: {}, certificate });
       // A resumed connection is given no further ticket.
       const next = session ?? (await ticket);
       const isResumed = socket.isSessionReused();
@@ -163,13 +164,21 @@ describe('over a real TLS connection', () => {
     'a certificate of the CA is its identity: %o',
     async (identity) => {
       const authority = await newAuthority();
-      expect(await presented(await authority.issueClient(identity, hourMs), authority)).toEqual({
+      const uid = identity.kind === 'tenant' ? await tenantUid() : undefined;
+      expect(await presented(await authority.issueClient(identity, hourMs, uid), authority)).toEqual({
         kind: 'identity',
         identity,
         by: 'certificate',
       });
     },
   );
+
+  it('a certificate of a tenant opens no other tenant of the same name', async () => {
+    const authority = await newAuthority();
+    const earlier = await authority.issueClient(editor, hourMs, 'the uid of an earlier one');
+    expect(await presented(earlier, authority)).toEqual(refused('was made for is gone'));
+    await expect(authority.issueClient(editor, hourMs)).rejects.toThrow('a uid is named by the certificates');
+  });
 
   it('no certificate is anonymous, one of another CA or for another purpose is refused', async () => {
     const authority = await newAuthority();

@@ -11,6 +11,8 @@ export interface ClientCertificate {
   readonly distrust?: string;
   readonly commonNames: readonly string[];
   readonly groups: readonly string[];
+  /** Of a tenant: which of those that have had its name. */
+  readonly tenantUids: readonly string[];
   readonly notAfter: WallInstant;
 }
 
@@ -30,7 +32,12 @@ const headerLengthMax = 4096;
 
 /** Who makes a request: a bearer token if there is one, else a client certificate, else anonymous. */
 export async function authenticate(
-  parts: { readonly env: Env; readonly tokens: Tokens },
+  parts: {
+    readonly env: Env;
+    readonly tokens: Tokens;
+    /** The uid of the tenant that now has this name; undefined if there is none. */
+    readonly tenantUid: (tenant: string) => Promise<string | undefined>;
+  },
   request: { readonly headers: RequestHeaders; readonly certificate: ClientCertificate | undefined },
 ): Promise<Authentication> {
   const { headers, certificate } = request;
@@ -48,7 +55,14 @@ export async function authenticate(
       ? refused(outcome.reason)
       : { kind: 'identity', identity: outcome.identity, by: 'token' };
   }
-  if (certificate !== undefined) return byCertificate(certificate, parts.env.clock.wall());
+  if (certificate !== undefined) {
+    const named = byCertificate(certificate, parts.env.clock.wall());
+    if (named.kind === 'refused' || named.identity.kind !== 'tenant') return named;
+    const { tenant } = named.identity;
+    const [uid, ...more] = certificate.tenantUids;
+    const isMeant = uid !== undefined && more.length === 0 && uid === (await parts.tenantUid(tenant));
+    return isMeant ? named : refused(`the tenant ${tenant} that the client certificate was made for is gone`);
+  }
   return { kind: 'identity', identity: anonymous, by: 'nothing' };
 }
 
@@ -115,6 +129,7 @@ export function clientCertificateOf(socket: TLSSocket): ClientCertificate | unde
     ...distrust,
     commonNames: [subject['CN'] ?? []].flat(),
     groups: [subject['O'] ?? []].flat(),
+    tenantUids: [subject['OU'] ?? []].flat(),
     notAfter: wallInstant(Date.parse(peer.valid_to ?? '') || 0),
   };
 }

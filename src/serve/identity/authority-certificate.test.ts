@@ -100,10 +100,11 @@ describe('a server certificate', () => {
 
 describe('a client certificate', () => {
   it('carries name and groups, for as long as asked', async () => {
-    const pair = await authority.issueClient({ kind: 'tenant', tenant: 'fraud', role: 'editor' }, 3 * dayMs);
+    const editor = { kind: 'tenant', tenant: 'fraud', role: 'editor' } as const;
+    const pair = await authority.issueClient(editor, 3 * dayMs, 'a-uid');
     checkPair(pair);
     const certificate = new X509Certificate(pair.certificatePem);
-    expect(certificate.subject).toBe('O=berth:tenants\nO=berth:role:editor\nCN=tenant:fraud');
+    expect(certificate.subject).toBe('O=berth:tenants\nO=berth:role:editor\nOU=a-uid\nCN=tenant:fraud');
     expect(lifetimeDays(pair)).toBe(3);
   });
 

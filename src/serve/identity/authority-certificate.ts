@@ -72,9 +72,12 @@ export class CertificateAuthority {
     });
   }
 
-  /** A certificate that says who a client is. It cannot be revoked: `ttlMs` is what bounds it. */
-  async issueClient(identity: Identity, ttlMs: number): Promise<CertificatePair> {
-    return this.#issue(clientContents(identity, ttlMs));
+  /**
+   * A certificate that says who a client is. It cannot be revoked: `ttlMs` is what bounds it. One for a tenant names
+   * its uid too, and ends with it: another tenant of the same name later is not meant.
+   */
+  async issueClient(identity: Identity, ttlMs: number, tenantUid?: string): Promise<CertificatePair> {
+    return this.#issue(clientContents(identity, ttlMs, tenantUid));
   }
 
   /** The same for one who has made the key: only its public half has come here. */
@@ -98,7 +101,7 @@ export class CertificateAuthority {
   }
 }
 
-function clientContents(identity: Identity, ttlMs: number): CertificateContents {
+function clientContents(identity: Identity, ttlMs: number, tenantUid?: string): CertificateContents {
   if (identity.kind === 'anonymous' || identity.kind === 'join')
     throw new BerthError('InvalidIdentity', `a certificate cannot stand for ${formatIdentity(identity)}`);
   const { commonName, groups } = subjectOf(identity);
@@ -108,9 +111,18 @@ function clientContents(identity: Identity, ttlMs: number): CertificateContents 
       `${formatIdentity(identity)} is too long for a certificate (${commonNameLengthMax} characters); use a token`,
     );
   }
+  if ((identity.kind === 'tenant') !== (tenantUid !== undefined))
+    throw new BerthError(
+      'InvalidIdentity',
+      'a uid is named by the certificates of tenants, and by no others',
+    );
   if (!(ttlMs > 0)) throw new RangeError(`issueClient(ttlMs): got ${ttlMs}, allowed is more than 0`);
   return {
-    subject: [...groups.map((group) => ({ O: [group] })), { CN: [commonName] }],
+    subject: [
+      ...groups.map((group) => ({ O: [group] })),
+      ...(tenantUid === undefined ? [] : [{ OU: [tenantUid] }]),
+      { CN: [commonName] },
+    ],
     use: { kind: 'client' },
     lifetimeMs: ttlMs,
   };
