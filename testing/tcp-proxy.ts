@@ -5,8 +5,9 @@ export interface TcpProxy {
   readonly port: number;
   /** pass: everything. swallowReplies: requests arrive, answers do not. blackhole: nothing arrives anywhere. */
   mode: 'pass' | 'swallowReplies' | 'blackhole';
-  /** How late answers arrive. */
-  replyDelayMs: number;
+  /** Keeps answers back, in order, until they are released. */
+  holdReplies(): void;
+  releaseReplies(): void;
   /** Ends every connection there is now. */
   cut(): void;
   close(): Promise<void>;
@@ -14,14 +15,19 @@ export interface TcpProxy {
 
 export function startProxy(targetPort: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  // Undefined: nothing is held.
+  let held: (() => void)[] | undefined;
   const server = createServer((client) => {
     const target = connect(targetPort, '127.0.0.1');
-    const link = (from: Socket, to: Socket, passes: () => boolean, delayMs: () => number): void => {
+    const link = (
+      from: Socket,
+      to: Socket,
+      passes: () => boolean,
+      later: (send: () => void) => void,
+    ): void => {
       sockets.add(from);
       from.on('data', (chunk) => {
-        if (!passes()) return;
-        if (delayMs() === 0) to.write(chunk);
-        else setTimeout(() => to.writable && to.write(chunk), delayMs());
+        if (passes()) later(() => void (to.writable && to.write(chunk)));
       });
       from.on('close', () => {
         sockets.delete(from);
@@ -33,13 +39,13 @@ export function startProxy(targetPort: number): Promise<TcpProxy> {
       client,
       target,
       () => proxy.mode !== 'blackhole',
-      () => 0,
+      (send) => send(),
     );
     link(
       target,
       client,
       () => proxy.mode === 'pass',
-      () => proxy.replyDelayMs,
+      (send) => (held === undefined ? send() : void held.push(send)),
     );
   });
   const cut = (): void => {
@@ -54,7 +60,14 @@ export function startProxy(targetPort: number): Promise<TcpProxy> {
       proxy = {
         port: address.port,
         mode: 'pass',
-        replyDelayMs: 0,
+        holdReplies: () => {
+          held ??= [];
+        },
+        releaseReplies: () => {
+          const waiting = held ?? [];
+          held = undefined;
+          for (const send of waiting) send();
+        },
         cut,
         close: () =>
           new Promise((closed) => {

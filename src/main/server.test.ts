@@ -75,20 +75,22 @@ describe('two servers on one etcd', () => {
     ]);
     servers.push(far);
     const client = testClient(far.kubeconfig);
-    // From here on everything that the store tells this server comes late, its watch too.
-    proxy.replyDelayMs = 150;
     for (let n = 0; n < 10; n++) {
       const name = `far-${n}`;
+      // What the store tells this server comes late, its watch too.
+      proxy.holdReplies();
       await a.send('POST', classes, { headers, body: priorityClass(name) });
       expect((await client.send('GET', `${classes}/${name}?resourceVersion=0`)).status, name).toBe(404);
-      expect((await client.send('GET', `${classes}/${name}`)).status, name).toBe(200);
+      const read = client.send('GET', `${classes}/${name}`);
+      proxy.releaseReplies();
+      expect((await read).status, name).toBe(200);
+      proxy.holdReplies();
       await a.send('DELETE', `${classes}/${name}`);
       expect((await client.send('GET', `${classes}/${name}?resourceVersion=0`)).status, name).toBe(200);
-      expect((await client.send('POST', classes, { headers, body: priorityClass(name) })).status, name).toBe(
-        201,
-      );
+      const write = client.send('POST', classes, { headers, body: priorityClass(name) });
+      proxy.releaseReplies();
+      expect((await write).status, name).toBe(201);
     }
-    proxy.replyDelayMs = 0;
     client.close();
     far.child.kill('SIGKILL');
     await far.ended;
