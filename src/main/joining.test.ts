@@ -22,7 +22,7 @@ async function openJoins() {
   const store = new MemoryStore(env);
   const records = new CellRecords<TokenRecord>(store, 'tokens');
   const tokens = new Tokens({ env, records, tenantUid: () => Promise.resolve(undefined) });
-  const authority = await CertificateAuthority.open(env, await createAuthority(env));
+  const authority = CertificateAuthority.open(env, await createAuthority(env));
   const nodes = new Set<string>();
   /** One of the servers of the cell. */
   const server = (): Joins =>
