@@ -114,6 +114,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./drain.js')).uncordonCommand(),
   },
   {
+    name: 'attest',
+    description: 'give your word that what ran on a node has stopped',
+    load: async () => (await import('./attest.js')).attestCommand(),
+  },
+  {
     name: 'simulate',
     description: 'run the control plane in a deterministic world that tries to break it',
     load: async () => (await import('./simulate.js')).simulateCommand(),

@@ -73,7 +73,8 @@ export const uncordonCommand = (): Command =>
       }),
     );
 
-const nodeIn = (word: string): string => word.replace(/^(nodes?|no)\//, '');
+/** The node that a word names: NAME or node/NAME. */
+export const nodeIn = (word: string): string => word.replace(/^(nodes?|no)\//, '');
 
 const nodesPath = async (session: Session): Promise<KindPath> =>
   pathIn((await session.kinds()).find('nodes'), session.namespace);

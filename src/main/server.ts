@@ -189,6 +189,7 @@ async function open(
       authority: controlPlane.authority,
       audit: controlPlane.audit,
       fence: { now: () => fenceIn(new CachedRecords(cache)), env },
+      attestations: { objects, env },
       onReceived: (outcome) => metrics.control.operation('received', outcome),
     },
     decisions: { all: () => decisions, here: log },

@@ -6,6 +6,7 @@ import type { Authority, Outcome } from '../model/ports.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { authorize, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
+import { type AttestationParts, attestNode, withdrawAttestation } from './attestation-resource.js';
 import { type FenceParts, setFence, showFence } from './fence-resource.js';
 import { checkOperationInput } from './operation-inputs.js';
 import { bodyTypeOf, readBody } from './read-body.js';
@@ -18,6 +19,7 @@ export interface AuthorityParts {
   readonly authority: Authority;
   readonly audit: () => Promise<AuditReport>;
   readonly fence: FenceParts;
+  readonly attestations: AttestationParts;
   /** Told of each operation that was done for another server. */
   readonly onReceived: (outcome: string) => void;
 }
@@ -37,11 +39,17 @@ export class AuthorityResource {
     const isThere = namespace === undefined && subresource === undefined && path.version === 'v1';
     const isAudit = isThere && plural === 'audit' && name === undefined;
     const isFence = isThere && plural === 'fence' && name === undefined;
+    const isAttestation =
+      namespace === undefined &&
+      path.version === 'v1' &&
+      plural === 'attestations' &&
+      name !== undefined &&
+      (subresource === undefined || subresource === 'withdraw');
     const isOperations = isThere && plural === 'operations' && name !== undefined;
-    if (!isAudit && !isFence && !isOperations)
+    if (!isAudit && !isFence && !isOperations && !isAttestation)
       throw new BerthError(
         'NotFound',
-        `${authorityGroup} has only v1/audit, v1/fence and v1/operations/NAME`,
+        `${authorityGroup} has only v1/audit, v1/fence, v1/attestations/NODE and v1/operations/NAME`,
       );
     const allowed = isAudit ? ['GET'] : isFence ? ['GET', 'POST'] : ['POST'];
     if (!allowed.includes(method))
@@ -49,7 +57,7 @@ export class AuthorityResource {
         'MethodNotAllowed',
         `${method} is not possible here; allowed is ${allowed.join(', ')}`,
       );
-    const kindName = isAudit ? 'Audit' : isFence ? 'Fence' : 'Operation';
+    const kindName = isAudit ? 'Audit' : isFence ? 'Fence' : isAttestation ? 'Attestation' : 'Operation';
     return { verb: method === 'GET' ? 'get' : 'create', kindName };
   }
 
@@ -58,6 +66,11 @@ export class AuthorityResource {
     if (!access.allowed) {
       const code = request.identity.kind === 'anonymous' ? 'Unauthorized' : 'Forbidden';
       throw new BerthError(code, `${formatIdentity(request.identity)} may not do this: ${access.reason}`);
+    }
+    if (path.plural === 'attestations') {
+      const { attestations, authority } = this.parts;
+      const attest = path.subresource === 'withdraw' ? withdrawAttestation : attestNode;
+      return attest(attestations, authority, request, path.name ?? '');
     }
     if (path.name !== undefined) return this.#operate(request, path.name);
     if (path.plural === 'audit') return this.#audit();

@@ -190,6 +190,13 @@ export const node = defineKind({
     column('CPU', 'string', '.status.allocatable.cpu', 'Cores for replicas.'),
     column('Memory', 'string', '.status.allocatable.memory', 'Memory for replicas.'),
     column('Version', 'string', '.status.agent.version', 'The version of its agent.', 1),
+    column(
+      'Attested',
+      'string',
+      '.status.attestation.by',
+      'Who gave their word that what ran has stopped.',
+      1,
+    ),
     column('Address', 'string', '.status.agent.address', 'Where its agent can be reached.', 1),
     ageColumn,
   ],

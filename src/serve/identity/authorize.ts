@@ -260,6 +260,7 @@ function authorizeNode(identity: Identity, { verb, actsForNode: node }: NodeRequ
 
 const auditPath = '/apis/authority.berth.dev/v1/audit';
 const fencePath = '/apis/authority.berth.dev/v1/fence';
+const attestationPaths = /^\/apis\/authority\.berth\.dev\/v1\/attestations\/[^/]+(\/withdraw)?$/;
 const operationPaths = /^\/apis\/authority\.berth\.dev\/v1\/operations\/[^/]+$/;
 
 function authorizePath(identity: Identity, { verb, path }: PathRequest): Access {
@@ -305,6 +306,11 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
     return identity.kind === 'admin' || (identity.kind === 'viewer' && verb === 'get')
       ? allowed
       : denied('the fence is of the whole cell: admin sets it, admin and viewer look at it');
+  }
+  if (verb === 'create' && attestationPaths.test(path)) {
+    return identity.kind === 'admin'
+      ? allowed
+      : denied('that something has stopped is attested by an operator: admin');
   }
   if (verb === 'create' && operationPaths.test(path)) {
     return identity.kind === 'controller' && identity.controller === 'commit'
