@@ -21,9 +21,7 @@ export async function attestNode(
   request: ApiRequest,
   node: string,
 ): Promise<ApiResponse> {
-  const { reason, forSeconds } = wordIn(
-    readBody(bodyTypeOf(request.contentType, ['json']), request.body) as unknown,
-  );
+  const { reason, forSeconds } = wordIn(readBody(bodyTypeOf(request.contentType, ['json']), request.body));
   const input = { ...commonOf(parts, request, node), reason, forSeconds };
   return answer(await authority.attest(input), input);
 }
