@@ -59,9 +59,10 @@ export interface CommitterOptions {
 const attemptsMax = 16;
 const membersMax = 128;
 // A store that takes them in order flushes all that are under way at once: the more, the fewer flushes. Elsewhere
-// each has a round trip of its own, and what waits for one of them waits longer.
+// each has a round trip of its own, and what waits for one of them waits longer; etcd takes those that arrive together
+// through its log together.
 const transactionsMaxChained = 32;
-const transactionsMaxApart = 8;
+const transactionsMaxApart = 16;
 // Some 400 binds, which take some ten milliseconds: then whoever else waits in this process has a turn.
 const transactionsPerTurn = 16;
 // So many are passed over in search of one that need not wait; then the next transaction to end brings another look.
@@ -75,8 +76,10 @@ const queueMaxDefault = 100_000;
  * instead and the members are decided again. Rejections are guarded like commits, so that every answer was true at
  * a revision and not merely in a cache.
  *
- * The hot path of the whole cell: per operation it costs a few map lookups, and per transaction one encoding of
- * each record that changed, however many members changed it.
+ * The hot path of the whole cell, and why it is shaped so: a bind names some fifteen keys, most of them in maps of
+ * hundreds of thousands, so each key is looked up once a transaction and what was found is handed on; a record that
+ * changed is encoded once a transaction, however many members changed it; and what is kept while a transaction is under
+ * way is only what its answer needs, since whatever outlives a few thousand binds is copied by the collector.
  */
 export class Committer {
   readonly #view: CommitView;

@@ -129,7 +129,12 @@ export interface StoredFence extends FenceRecord {
 // would cost more than to look them up afterwards.
 export const nodeAccountKey = madeOnce((node) => `/a/node/${node}`);
 export const tenantAccountKey = madeOnce((tenant) => `/a/tenant/${tenant}`);
-const workloadAccountKeys = madeOnce((tenant) => madeOnce((workload) => `/a/workload/${tenant}/${workload}`));
+// Of so many tenants, and so many workloads of each.
+const [tenantsMax, workloadsMax] = [2_000, 100];
+const workloadAccountKeys = madeOnce(
+  (tenant) => madeOnce((workload) => `/a/workload/${tenant}/${workload}`, workloadsMax),
+  tenantsMax,
+);
 export const workloadAccountKey = (tenant: string, workload: string): string =>
   workloadAccountKeys(tenant)(workload);
 export const nodeEpochKey = madeOnce((node) => `/e/${node}`);
@@ -139,13 +144,16 @@ export const nodeLeaseName = (node: string): string => `node-${node}`;
 /** The node whose lease this is; undefined for that of a leader. */
 export const nodeOfLease = (lease: string): string | undefined =>
   lease.startsWith('node-') ? lease.slice('node-'.length) : undefined;
-const slotPrefixes = madeOnce((tenant) => madeOnce((workload) => `/t/${tenant}/${workload}/`));
+const slotPrefixes = madeOnce(
+  (tenant) => madeOnce((workload) => `/t/${tenant}/${workload}/`, workloadsMax),
+  tenantsMax,
+);
 export const slotKey = (tenant: string, workload: string, slot: string): string =>
   slotPrefixes(tenant)(workload) + slot;
 
 /** The two keys of an object: metadata and spec under /o, status under /s. */
-const objectPrefixes = madeOnce((kind) => madeOnce((namespace) => `/o/${kind}/${namespace}/`));
-const statusPrefixes = madeOnce((kind) => madeOnce((namespace) => `/s/${kind}/${namespace}/`));
+const objectPrefixes = madeOnce((kind) => madeOnce((namespace) => `/o/${kind}/${namespace}/`, tenantsMax));
+const statusPrefixes = madeOnce((kind) => madeOnce((namespace) => `/s/${kind}/${namespace}/`, tenantsMax));
 export const objectKey = (kind: string, namespace: string | undefined, name: string): string =>
   objectPrefixes(kind)(namespace ?? '_') + name;
 export const statusKey = (kind: string, namespace: string | undefined, name: string): string =>
