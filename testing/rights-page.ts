@@ -96,6 +96,7 @@ const paths = [
   '/openapi/v3/apis/berth.dev/v1',
   '/metrics',
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+  '/discovery/prometheus',
   '/apis/authority.berth.dev/v1/audit',
   '/apis/authority.berth.dev/v1/fence',
   '/apis/authority.berth.dev/v1/attestations/mine',

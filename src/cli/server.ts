@@ -19,6 +19,7 @@ interface ServerFlags extends RetentionFlags, SchedulingFlags {
   readonly storeKey?: string;
   readonly dir: string;
   readonly listen: string;
+  readonly dns?: string;
   readonly host: readonly string[];
 }
 
@@ -32,6 +33,10 @@ export const serverCommand = (): Command =>
       .option('--store-key <file>', 'its key, PEM')
       .option('--dir <dir>', "for this server's certificates, audit log and kubeconfig", 'berth-data')
       .option('--listen <address>', 'where the API listens: ADDRESS:PORT', '127.0.0.1:7443')
+      .option(
+        '--dns <address>',
+        'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
+      )
       .option(
         '--host <name>',
         'a name or address under which clients reach this server, for its certificate; may be repeated',
@@ -56,6 +61,7 @@ export const serverCommand = (): Command =>
         ...(etcdTls === undefined ? {} : { etcdTls }),
         dir: flags.dir,
         listen: parseListenAddress(flags.listen),
+        ...(flags.dns !== undefined && { dns: parseListenAddress(flags.dns) }),
         hosts: flags.host,
         version: packageVersion(),
         historyMs: flags.history,

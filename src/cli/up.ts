@@ -24,6 +24,7 @@ interface UpFlags extends RetentionFlags, SchedulingFlags {
   readonly port: number;
   readonly hollow?: number;
   readonly fleet?: string;
+  readonly dns?: string;
 }
 
 export const upCommand = (): Command =>
@@ -34,6 +35,10 @@ export const upCommand = (): Command =>
       .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
       .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
       .option('--fleet <file>', 'play the nodes of a fleet file')
+      .option(
+        '--dns <address>',
+        'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
+      )
       .addOption(historyOption())
       .addOption(eventsTtlOption())
       .addOption(decisionsTtlOption())
@@ -41,13 +46,17 @@ export const upCommand = (): Command =>
   ).action((flags: UpFlags) =>
     runUntilStopped(async (surroundings) => {
       // Only this command needs it, and it takes a moment to load.
-      const { up } = await import('../main/up.js');
+      const [{ up }, { parseListenAddress }] = await Promise.all([
+        import('../main/up.js'),
+        import('../main/listen-address.js'),
+      ]);
       const running = await up({
         ...surroundings,
         dir: flags.dir,
         port: flags.port,
         ...(flags.hollow !== undefined && { hollow: flags.hollow }),
         ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+        ...(flags.dns !== undefined && { dns: parseListenAddress(flags.dns) }),
         version: packageVersion(),
         historyMs: flags.history,
         eventsTtlMs: flags.eventsTtl,

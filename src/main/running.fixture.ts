@@ -6,7 +6,7 @@ import type { Identity } from '../serve/identity/identity.js';
 import { writeKubeconfig } from './kubeconfig.js';
 import { testClient, type TestClient } from './test-client.fixture.js';
 import type { Running } from './server.js';
-import { up } from './up.js';
+import { up, type UpOptions } from './up.js';
 
 export interface TestServer extends Running, Pick<TestClient, 'send' | 'sendAnonymously'> {
   readonly dir: string;
@@ -20,9 +20,9 @@ export interface TestServer extends Running, Pick<TestClient, 'send' | 'sendAnon
 }
 
 /** Everything that `berth up` starts, in this process, on a directory and a port of its own. */
-export async function startServer(): Promise<TestServer> {
+export async function startServer(options: Partial<UpOptions> = {}): Promise<TestServer> {
   const scratch = scratchDirectory('server');
-  const server = await startServerIn(scratch.path);
+  const server = await startServerIn(scratch.path, options);
   return {
     ...server,
     dispose: async () => {
@@ -33,10 +33,7 @@ export async function startServer(): Promise<TestServer> {
 }
 
 /** The same on a directory that outlives it. */
-export async function startServerIn(
-  dir: string,
-  more: { readonly hollow?: number } = {},
-): Promise<TestServer> {
+export async function startServerIn(dir: string, more: Partial<UpOptions> = {}): Promise<TestServer> {
   const defects: unknown[] = [];
   const problems: string[] = [];
   const running = await up({

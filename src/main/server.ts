@@ -7,6 +7,7 @@ import type { Env } from '../env/env.js';
 import { pinOf } from '../model/authority-pin.js';
 import { type DecisionLimits, decisionLimitsDefault, type Decisions } from '../model/decisions.js';
 import { fenceIn } from '../model/fence-problem.js';
+import type { Endpoints } from '../model/kinds/endpoints.js';
 import type { Lease } from '../model/kinds/lease.js';
 import { kinds } from '../model/kinds.js';
 import type { NodeStreams } from '../model/node-stream.js';
@@ -22,6 +23,8 @@ import type { NodeAgeMs } from '../propose/contract.js';
 import { Explainer } from '../propose/explain/explainer.js';
 import { PlacementExplainer } from '../propose/explain/placement-explainer.js';
 import { Api } from '../serve/api.js';
+import type { DnsSource } from '../serve/dns/answer-question.js';
+import { DnsServer } from '../serve/dns/dns-server.js';
 import { HttpServer } from '../serve/http-server.js';
 import { AuditLog } from '../serve/identity/audit-log.js';
 import { CertificateStore } from '../serve/identity/certificate-store.js';
@@ -64,6 +67,8 @@ export interface ServerOptions {
   readonly historyMs: number;
   readonly eventsTtlMs: number;
   readonly decisionLimits?: DecisionLimits;
+  /** Where questions about services are answered (DNS). Undefined: nowhere. */
+  readonly dns?: ListenAddress;
   /** Undefined: this server does not schedule. */
   readonly scheduling: SchedulingOptions | undefined;
   readonly env: Env;
@@ -194,6 +199,7 @@ async function open(
     },
     decisions: { all: () => decisions, here: log },
     sessions: replicas,
+    endpoints: () => objects.list<Endpoints>('Endpoints'),
     explain: new Explainer({
       objects,
       decisions: () => decisions,
@@ -239,6 +245,18 @@ async function open(
     certificate: admin.certificatePem,
     key: admin.privateKeyPem,
   });
+  if (options.dns !== undefined) {
+    const source: DnsSource = {
+      hasTenant: (tenant) => objects.get('Tenant', undefined, tenant) !== undefined,
+      endpoints: (tenant, workload) => {
+        const found = objects.get<Endpoints>('Endpoints', tenant, workload);
+        return found && (found.status ?? {});
+      },
+    };
+    const dns = await DnsServer.start({ source, env, onDefect }, options.dns.host, options.dns.port);
+    opened.push(() => dns.close());
+    onProblem(`dns: answers for *.berth on ${options.dns.host} port ${dns.port}, UDP and TCP`);
+  }
   const stop = new AbortController();
   const loop = { env, signal: stop.signal, onDefect };
   const loops = [

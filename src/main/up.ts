@@ -5,6 +5,7 @@ import type { SchedulingOptions } from './run-schedulers.js';
 import type { BerthObject } from '../model/object.js';
 import { ensureRegions } from './ensure-regions.js';
 import { fleetFrom, type FleetSource } from './fleet-source.js';
+import type { ListenAddress } from './listen-address.js';
 import { type Running, server } from './server.js';
 
 export interface UpOptions extends FleetSource {
@@ -14,6 +15,7 @@ export interface UpOptions extends FleetSource {
   readonly historyMs: number;
   readonly eventsTtlMs: number;
   readonly decisionLimits?: DecisionLimits;
+  readonly dns?: ListenAddress;
   readonly scheduling: SchedulingOptions | undefined;
   readonly env: Env;
   readonly onProblem: (line: string) => void;

@@ -1,5 +1,6 @@
 import { BerthError } from '../model/errors.js';
 import type { Explain } from '../model/explanation.js';
+import type { Endpoints } from '../model/kinds/endpoints.js';
 import type { KindDefinition } from '../model/kind.js';
 import { nearest } from '../model/nearest.js';
 import { nodesGroup } from '../model/node-wire.js';
@@ -19,13 +20,14 @@ import {
 } from './discovery.js';
 import { type DecisionParts, DecisionResource } from './decision-resource.js';
 import { explainOver, isExplained, whySubresource } from './explain-resource.js';
-import { authorize, type Verb } from './identity/authorize.js';
+import { authorize, discoveryTargetsPath, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
 import { JoinResource } from './join-resource.js';
 import type { Metrics } from './metrics.js';
 import { wantsAggregatedDiscovery } from './negotiate.js';
 import { openApiProtobuf, openApiProtobufType } from './openapi-protobuf.js';
+import { prometheusTargets } from './prometheus-targets.js';
 import { bodyTypeOf, readBody } from './read-body.js';
 import { isTrue } from './request-options.js';
 import { parseResourcePath, type ResourcePath } from './resource-path.js';
@@ -73,6 +75,8 @@ export class Api {
       readonly authority: AuthorityParts;
       readonly decisions: DecisionParts;
       readonly explain: Explain;
+      /** Where services are, for discovery. */
+      readonly endpoints: () => Iterable<Endpoints>;
       readonly sessions: Pick<ReplicaSessions, 'log'>;
       readonly freshness: Freshness;
       readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
@@ -193,6 +197,7 @@ export class Api {
       const { metrics } = this.parts;
       return { kind: 'bytes', bytes: Buffer.from(await metrics.text()), contentType: metrics.contentType };
     }
+    if (path === discoveryTargetsPath) return this.#targets(request);
     const aggregated = wantsAggregatedDiscovery(request.accept);
     const found = this.#document(path, aggregated);
     if (found === undefined) throw new BerthError('NotFound', `the server has nothing at ${path}`);
@@ -213,6 +218,21 @@ export class Api {
     if (aggregated === undefined || (path !== '/api' && path !== '/apis')) return response;
     const contentType = `application/json;g=apidiscovery.k8s.io;v=${aggregated};as=APIGroupDiscoveryList`;
     return { ...response, contentType };
+  }
+
+  /** Targets for Prometheus. A tenant sees its own, whatever it asks for. */
+  #targets({ identity, query }: ApiRequest): ApiResponse {
+    const of = (name: string): string | undefined => query.get(name) ?? undefined;
+    const tenant = identity.kind === 'tenant' ? identity.tenant : of('tenant');
+    if (identity.kind === 'tenant' && (of('tenant') ?? tenant) !== tenant)
+      throw new BerthError('Forbidden', `tenant ${identity.tenant} discovers only its own targets`);
+    const [workload, port] = [of('workload'), of('port')];
+    const groups = prometheusTargets(this.parts.endpoints(), {
+      ...(tenant !== undefined && { tenant }),
+      ...(workload !== undefined && { workload }),
+      ...(port !== undefined && { port }),
+    });
+    return valueResponse(200, groups);
   }
 
   #document(path: string, aggregated: 'v2' | 'v2beta1' | undefined): unknown {

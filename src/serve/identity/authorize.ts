@@ -258,6 +258,8 @@ function authorizeNode(identity: Identity, { verb, actsForNode: node }: NodeRequ
       );
 }
 
+/** Where Prometheus finds what to scrape: all targets, for a tenant its own. */
+export const discoveryTargetsPath = '/discovery/prometheus';
 const auditPath = '/apis/authority.berth.dev/v1/audit';
 const fencePath = '/apis/authority.berth.dev/v1/fence';
 const attestationPaths = /^\/apis\/authority\.berth\.dev\/v1\/attestations\/[^/]+(\/withdraw)?$/;
@@ -279,6 +281,11 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
     return identity.kind === 'admin' || identity.kind === 'viewer' || identity.kind === 'controller'
       ? allowed
       : denied('metrics speak of all tenants; admin, viewer and controllers read them');
+  }
+  if (verb === 'get' && path === discoveryTargetsPath) {
+    return identity.kind === 'admin' || identity.kind === 'viewer' || identity.kind === 'tenant'
+      ? allowed
+      : denied('targets are discovered by admin, viewer, and tenants their own');
   }
   if (verb === 'get' && path === nodeStreamPath) {
     return identity.kind === 'node' || identity.kind === 'hollow'
