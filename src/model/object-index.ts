@@ -7,7 +7,8 @@ import type { ObjectChange, Objects } from './ports.js';
  * until the next change is told.
  */
 export class ObjectIndex<T extends BerthObject> {
-  readonly #names = new Map<string, Map<string, { namespace: string | undefined; name: string }>>();
+  // As `TENANT/NAME`: there may be very many.
+  readonly #names = new Map<string, Set<string>>();
 
   constructor(
     private readonly objects: Objects,
@@ -29,15 +30,19 @@ export class ObjectIndex<T extends BerthObject> {
   note(change: ObjectChange): void {
     if (change.kind !== this.kind) return;
     const { type, object, before } = change;
-    if (before !== undefined) this.#remove(before as T);
-    if (type === 'DELETED') this.#remove(object as T);
-    else this.#add(object as T);
+    const [from, to] = [before && this.groupOf(before as T), this.groupOf(object as T)];
+    if (from !== undefined && from !== to) this.#remove(from, object);
+    if (to === undefined) return;
+    if (type === 'DELETED') this.#remove(to, object);
+    else if (from !== to) this.#add(to, object);
   }
 
   /** The members of a group, as the cache shows them now. */
   *of(group: string): Generator<T> {
-    for (const { namespace, name } of this.#names.get(group)?.values() ?? []) {
-      const object = this.objects.get<T>(this.kind, namespace, name);
+    for (const shownName of this.#names.get(group) ?? []) {
+      const slash = shownName.indexOf('/');
+      const namespace = slash === 0 ? undefined : shownName.slice(0, slash);
+      const object = this.objects.get<T>(this.kind, namespace, shownName.slice(slash + 1));
       if (object !== undefined && this.groupOf(object) === group) yield object;
     }
   }
@@ -49,24 +54,19 @@ export class ObjectIndex<T extends BerthObject> {
   /** Lists all anew, after changes may have been missed. */
   fill(): void {
     this.#names.clear();
-    for (const object of this.objects.list<T>(this.kind)) this.#add(object);
-  }
-
-  #add(object: T): void {
-    const group = this.groupOf(object);
-    if (group === undefined) return;
-    const { namespace, name } = object.metadata;
-    let members = this.#names.get(group);
-    if (members === undefined) {
-      members = new Map();
-      this.#names.set(group, members);
+    for (const object of this.objects.list<T>(this.kind)) {
+      const group = this.groupOf(object);
+      if (group !== undefined) this.#add(group, object);
     }
-    members.set(shown(object), { namespace, name });
   }
 
-  #remove(object: T): void {
-    const group = this.groupOf(object);
-    if (group === undefined) return;
+  #add(group: string, object: BerthObject): void {
+    const members = this.#names.get(group);
+    if (members === undefined) this.#names.set(group, new Set([shown(object)]));
+    else members.add(shown(object));
+  }
+
+  #remove(group: string, object: BerthObject): void {
     const members = this.#names.get(group);
     members?.delete(shown(object));
     if (members?.size === 0) this.#names.delete(group);

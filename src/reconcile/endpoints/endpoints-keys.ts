@@ -34,9 +34,13 @@ export function* endpointsKeysOf(onNode: ObjectIndex<Replica>, change: ObjectCha
   }
 }
 
-/** What of a replica its endpoints are made from. */
+/**
+ * What of a replica its endpoints are made from. One that has not come so far that clients could be sent to it says
+ * nothing: a hundred thousand that are placed and started wake nobody.
+ */
 const trafficMark = (replica: Replica | undefined): string => {
   const { stage, readiness, isListed, address, intent, transitions } = replica?.status ?? {};
+  if (stage !== 'Ready' && stage !== 'Serving' && stage !== 'Unknown' && isListed !== true) return '';
   return [
     stage,
     readiness?.isPassing,
