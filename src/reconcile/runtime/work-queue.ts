@@ -94,9 +94,14 @@ export class WorkQueue {
     const known = this.#items.get(key);
     if (known === undefined) {
       if (this.#items.size >= this.options.keysMax) return false;
+      // Written out: a spread would give each of very many keys a table of fields of its own.
       const item: Item = {
-        ...{ key, tenant: this.options.tenantOf(key), state: 'working' as const },
-        ...{ dueMs: undefined, readyAtMs: 0, failures: 0 },
+        key,
+        tenant: this.options.tenantOf(key),
+        state: 'working',
+        dueMs: undefined,
+        readyAtMs: 0,
+        failures: 0,
       };
       this.#items.set(key, item);
       this.#put(item, this.#nowMs() + ms);
