@@ -1,9 +1,11 @@
 import { addAmounts, type Amount, amountOf, ownValue, subtractAmounts } from '../model/amount.js';
 import { amountCharged } from '../model/asked.js';
 import type { Charge } from '../model/parts/charge.js';
+import { plus } from '../model/plus.js';
 import {
   type NodeAccount,
   nodeAccountKey,
+  type TenantAccount,
   tenantAccountKey,
   type WorkloadAccount,
   workloadAccountKey,
@@ -34,25 +36,25 @@ export function postCharge(
   const { checks } = context;
   const node = nodeAccount(draft, charge.node);
   if (node !== undefined) {
-    draft.put(nodeAccountKey(charge.node), {
-      ...node,
+    const posted: NodeAccount = plus(node, {
       used: checks.has('post.node.used') ? addAmounts(node.used, onNode) : node.used,
       claims: checks.has('post.node.claims') ? withClaims(node, charge, owner) : node.claims,
       revisions: checks.has('post.node.revisions')
         ? counted(node.revisions, revisionKey(charge), 1)
         : node.revisions,
-    } satisfies NodeAccount);
+    });
+    draft.put(nodeAccountKey(charge.node), posted);
   }
   const tenant = tenantAccount(draft, charge.tenant);
   const amount = chargedAmount(charge);
-  draft.put(tenantAccountKey(charge.tenant), {
-    ...tenant,
+  const posted: TenantAccount = plus(tenant, {
     used: checks.has('post.tenant.used') ? addAmounts(tenant.used, amount) : tenant.used,
     borrowed:
       charge.rank === 'Borrowed' && checks.has('post.tenant.borrowed')
         ? addAmounts(tenant.borrowed, amountOf(charge.amounts))
         : tenant.borrowed,
   });
+  draft.put(tenantAccountKey(charge.tenant), posted);
   if (checks.has('post.workload')) countInWorkload(draft, charge, 1);
 }
 
@@ -173,11 +175,10 @@ export function counted(
 function countInWorkload(draft: Draft, charge: Charge, more: 1 | -1): void {
   if (charge.workload === undefined || charge.region === undefined || charge.zone === undefined) return;
   const account = workloadAccount(draft, charge.tenant, charge.workload);
-  const next: WorkloadAccount = {
-    ...account,
+  const next: WorkloadAccount = plus(account, {
     regions: counted(account.regions, charge.region, more),
     zones: counted(account.zones, `${charge.region}/${charge.zone}`, more),
-  };
+  });
   putWorkloadAccount(draft, charge.tenant, charge.workload, next);
 }
 
