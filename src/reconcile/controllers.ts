@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Env } from '../env/env.js';
 import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
@@ -30,6 +31,8 @@ import type { Reconciler, ReportProblem } from './runtime/requeue.js';
 import { SlotIndex } from './workload/slot-index.js';
 import { workloadKeyOf, workloadKeysOf } from './workload/workload-keys.js';
 import { WorkloadReconciler } from './workload/workload-reconciler.js';
+
+const listenersMax = 100;
 
 export interface ControllersParts {
   readonly objects: Objects;
@@ -141,6 +144,8 @@ export class Controllers {
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    // Every lease listens to it, with all that waits under each.
+    setMaxListeners(listenersMax, signal);
     this.#byNode.start(signal);
     await Promise.all([
       this.#lead('workload-controller', signal, (acting, term) => {

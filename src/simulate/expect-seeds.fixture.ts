@@ -10,6 +10,12 @@ export const largeScenarios = scenarios.filter(({ name }) => large.includes(name
 
 const small = scenarios.filter(({ name }) => !large.includes(name));
 
+// What is lost takes its time: leases, fences and what people are given to answer.
+const isLong = ({ chaosMs }: Scenario): boolean => chaosMs > 65_000;
+
+/** How many seeds of a small world are run: few of those that last long. */
+export const seedsOf = (scenario: Scenario): number => (isLong(scenario) ? 4 : 18);
+
 /** One half of the small ones: files of tests run beside each other. */
 export const smallScenarios = (half: 0 | 1): readonly Scenario[] =>
   small.filter((_, index) => index % 2 === half);

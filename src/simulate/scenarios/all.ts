@@ -1,21 +1,29 @@
 import type { Scenario } from '../scenario.js';
+import { bindDuringNodeFailureScenarios } from './bind-during-node-failure.js';
 import { drainRace } from './drain-race.js';
 import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
+import { lostNodes } from './lost-nodes.js';
 import { matrix } from './matrix.js';
 import { nodeSessions } from './node-sessions.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
+import { partialRecoveryScenarios } from './partial-recovery.js';
 import { preemption } from './preemption.js';
 import { scheduling } from './scheduling.js';
+import { stuckOnNode } from './stuck-on-node.js';
 import { swarm } from './swarm.js';
 
 /** Every scenario of `berth simulate`, in the order they are run. */
 export const scenarios: readonly Scenario[] = [
+  ...bindDuringNodeFailureScenarios,
+  ...partialRecoveryScenarios,
   ...orphanReservationScenarios,
   ...failureModes,
   drainRace,
   ...matrix,
   ...scheduling,
+  ...lostNodes,
+  stuckOnNode,
   preemption,
   fence,
   nodeSessions,

@@ -67,6 +67,10 @@ class ScriptedAgent {
   ) {
     this.member = world.addProcess(`agent-${shape.name}`, (life) => this.#main(life));
     this.#supervise();
+    world.switchOff.set(shape.name, () => {
+      this.member.crash();
+      for (const uid of this.#running.keys()) this.#stop(uid);
+    });
     world.isIdle.set(shape.name, () => this.member.life === undefined && this.#running.size === 0);
   }
 

@@ -31,3 +31,7 @@ export const shownReplicas = (replicas: readonly Replica[]): string =>
       ({ metadata, status }) => `${metadata.name} ${status?.stage} on ${status?.binding?.node ?? 'no node'}`,
     )
     .join(', ') || 'none';
+
+/** Whether it does what it is there for, be it in traffic or not. */
+export const isUp = ({ status }: Replica): boolean =>
+  status?.stage === 'Ready' || status?.stage === 'Serving';

@@ -22,6 +22,8 @@ export interface SharedStore {
   transact(transaction: Transaction, by: string): Promise<TransactOutcome>;
   /** Told of every transaction that a process tries, whatever becomes of it. */
   onAttempt(): void;
+  /** What a scenario lets become of this one transaction; undefined: nothing special. */
+  directed(transaction: Transaction): 'store.requestLost' | 'store.replyLost' | undefined;
 }
 
 const latencyMsMax = 12;
@@ -58,7 +60,10 @@ export class ProcessStore implements Store {
     if (this.#strikes('store.unavailable')) throw unavailable();
     if (this.#strikes('store.crashBefore')) return this.#crash();
     if (this.isCut()) return this.#timeOut('the store cannot be reached');
-    if (this.#strikes('store.requestLost')) return this.#timeOut('the request was lost');
+    const directed = this.shared.directed(transaction);
+    if (directed !== undefined) this.faults.count(directed);
+    if (directed === 'store.requestLost' || this.#strikes('store.requestLost'))
+      return this.#timeOut('the request was lost');
     if (this.#strikes('store.requestLate')) {
       const lateMs = timeoutMs + this.life.env.random.integer(timeoutMs);
       // Whatever becomes of it, nobody is left to be told.
@@ -68,7 +73,8 @@ export class ProcessStore implements Store {
     await this.#delay();
     const outcome = await this.life.whileAlive(this.shared.transact(transaction, by));
     if (this.#strikes('store.crashAfter')) return this.#crash();
-    if (this.isCut() || this.#strikes('store.replyLost')) return this.#timeOut('the reply was lost');
+    if (this.isCut() || directed === 'store.replyLost' || this.#strikes('store.replyLost'))
+      return this.#timeOut('the reply was lost');
     await this.#delay();
     return outcome;
   }

@@ -1,6 +1,6 @@
 import type { Driver } from '../../agent/driver.js';
 import { HollowDriver } from '../../agent/drivers/hollow.js';
-import { usualProfile } from '../../agent/drivers/hollow-profile.js';
+import { type HollowProfile, usualProfile } from '../../agent/drivers/hollow-profile.js';
 import { NodeSession } from '../../agent/node-session.js';
 import { Wheel } from '../../agent/wheel.js';
 import { type BootInstant, msBetween, plusMs } from '../../env/instant.js';
@@ -14,10 +14,19 @@ import type { World } from './world.js';
  * A machine with the real agent on it: its session over the simulated network, and a hollow driver that lives on the
  * machine itself, so that what runs outlives the agent and is ended in time although the agent is gone.
  */
-export function startSessionNode(world: World, servers: readonly SimProcess[], shape: NodeShape): SimProcess {
+export function startSessionNode(
+  world: World,
+  servers: readonly SimProcess[],
+  shape: NodeShape,
+  profile: Partial<HollowProfile> = {},
+): SimProcess {
   const { name, isUnfenced: _, ...offer } = shape;
   const machine = new HollowDriver({
-    profile: { ...usualProfile, startSeconds: [0.2, 2], readySeconds: [0.2, 2], stopSeconds: [0, 2] },
+    profile: {
+      ...usualProfile,
+      ...{ startSeconds: [0.2, 2], readySeconds: [0.2, 2], stopSeconds: [0, 2] },
+      ...profile,
+    },
     ...{ wheel: new Wheel(world.wire), env: world.wire, believesTold: false },
     random: world.wire.random.stream(`machine ${name}`),
     onRun: (binding, isRunning) => note(world, binding, isRunning),

@@ -15,7 +15,7 @@ import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
 import type { FaultEvent, FaultPlan } from './fault-plan.js';
 import { Network, remoteAuthority } from './network.js';
-import { ProcessStore } from './process-store.js';
+import { ProcessStore, type SharedStore } from './process-store.js';
 import { type Reach, reachStore } from './server.js';
 import { type Life, SimProcess } from './sim-process.js';
 import { Witness } from './witness.js';
@@ -54,8 +54,12 @@ export class World {
   readonly attempts: number[] = [];
   readonly rejectedBinds = new Map<string, { tenant: string; name: string; uid: string }>();
   readonly witness: Witness;
+  /** A fault of a scenario that strikes the transactions it names. */
+  direct: SharedStore['directed'] | undefined;
   /** Nodes on which nothing runs, as only the world can know. */
   readonly isIdle = new Map<string, () => boolean>();
+  /** Switches a machine off: its agent and all that runs there are gone. */
+  readonly switchOff = new Map<string, () => void>();
   readonly checks: Checks;
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
@@ -120,6 +124,7 @@ export class World {
       store: this.#store,
       transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
       onAttempt: () => void this.attempts.push(this.time.nowMs),
+      directed: (transaction: Transaction) => this.direct?.(transaction),
     };
     const reach = await reachStore(
       life,
