@@ -1,3 +1,4 @@
+import type { Env } from '../env/env.js';
 import { VirtualTime } from '../env/virtual.js';
 import { fenceContract } from '../model/fence-contract.js';
 import type {
@@ -11,6 +12,7 @@ import type {
 } from '../model/node-stream.js';
 import type { Outcome, Register } from '../model/ports.js';
 import type { Epoch } from '../model/records.js';
+import type { Driver } from './driver.js';
 import { usualProfile } from './drivers/hollow-profile.js';
 import { HollowDriver } from './drivers/hollow.js';
 import { NodeSession } from './node-session.js';
@@ -93,14 +95,23 @@ export class FakeStreams implements NodeStreams {
 }
 
 /** A session of one hollow node on virtual time. */
-export function openSession(registerOutcome?: FakeStreams['registerOutcome']) {
+export const openSession = (registerOutcome?: FakeStreams['registerOutcome']) =>
+  openSessionOver(
+    (env, wheel) =>
+      new HollowDriver({ profile: usualProfile, wheel, env, random: env.random, believesTold: false }),
+    registerOutcome,
+  );
+
+/** A session of one node, over any driver, on virtual time. */
+export function openSessionOver<T extends Driver>(
+  makeDriver: (env: Env, wheel: Wheel) => T,
+  registerOutcome?: FakeStreams['registerOutcome'],
+) {
   const time = new VirtualTime({ seed: 1 });
   const { env } = time.machine('node');
   const streams = new FakeStreams(registerOutcome);
   const wheel = new Wheel(env);
-  const driver = new HollowDriver({
-    ...{ profile: usualProfile, wheel, env, random: env.random, believesTold: false },
-  });
+  const driver = makeDriver(env, wheel);
   const session = new NodeSession({
     ...{ streams, driver, env, wheel },
     offer: { node: 'n1', capacity: {}, allocatable: {}, agent: {} },
