@@ -69,6 +69,7 @@ export async function startUp(dir: string, probed: 'probed' | 'plain' = 'plain')
     dir,
     '--port',
     '0',
+    '--no-agent',
   ]);
   const config = parse(readFileSync(`${dir}/kubeconfig`, 'utf8')) as {
     clusters: { cluster: Record<string, string> }[];

@@ -128,7 +128,7 @@ export class Jobs {
         break;
       case 'Exited': {
         const { kind: _, uid: __, ...end } = event;
-        job.running = { at: 'Ended', ...end };
+        job.running = { at: 'Ended', ...startedIn(running), ...end };
         if (job.isGone) this.#forget(event.uid);
       }
     }
@@ -341,6 +341,13 @@ function factsIn(word: Word | undefined): Facts {
   if (word === undefined) return {};
   const { stage: _, reason: __, exitCode: ___, overrunSeconds: ____, ...facts } = word;
   return facts;
+}
+
+/** What is known of the execution that was the last. */
+function startedIn(running: Running): Pick<Facts, 'driverId' | 'executions'> {
+  if (running.at !== 'Starting' && running.at !== 'Ready') return {};
+  const { driverId, executions } = running;
+  return { ...(driverId !== undefined && { driverId }), ...(executions !== undefined && { executions }) };
 }
 
 const isContended = (outcome: Outcome<unknown>): boolean =>

@@ -19,7 +19,7 @@ export type Running =
   | ({ readonly at: 'Starting' } & Facts)
   | ({ readonly at: 'Ready' } & Facts)
   | { readonly at: 'Stopping' }
-  | ({ readonly at: 'Ended' } & JobEnd);
+  | ({ readonly at: 'Ended' } & JobEnd & Pick<Facts, 'driverId' | 'executions'>);
 
 /** What an agent says of a replica next. */
 export interface Word extends Facts {
@@ -67,8 +67,11 @@ export function nextStep(
       return sayRunning(running, stage, said);
     case 'Ended': {
       if (isTerminal(stage)) return nothing;
-      const { exitCode, reason, message, overrunMs } = running;
+      const { exitCode, reason, message, overrunMs, driverId, executions } = running;
       const facts = {
+        // What ended before anything could be said of it still says how often it ran.
+        ...(driverId !== undefined && driverId !== said.driverId && { driverId }),
+        ...(executions !== undefined && executions !== said.executions && { executions }),
         ...(exitCode !== undefined && { exitCode }),
         ...(message !== undefined && { message }),
         ...(overrunMs !== undefined && { overrunSeconds: overrunSecondsOf(overrunMs) }),

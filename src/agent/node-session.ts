@@ -23,6 +23,8 @@ export interface NodeSessionParts {
   readonly sessions?: Pick<AgentSessions, 'attach'>;
   /** How long its lease lasts without a renewal, if not as long as usual. */
   readonly leaseSeconds?: number;
+  /** Told whenever it is heard, with all that is bound to it. */
+  readonly onHeard?: () => void;
   /** Told why it is not heard. */
   readonly onProblem: (message: string) => void;
 }
@@ -214,6 +216,7 @@ export class NodeSession {
       case 'renewed':
         return this.#renewed(message);
       case 'bindings':
+        if (message.isWhole && !this.#isTold) this.parts.onHeard?.();
         this.#isTold ||= message.isWhole;
         return this.#jobs.told(message);
       case 'reported':

@@ -14,6 +14,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./server.js')).serverCommand(),
   },
   {
+    name: 'agent',
+    description: 'run the agent of this machine, for a server elsewhere',
+    load: async () => (await import('./agent.js')).agentCommand(),
+  },
+  {
     name: 'hollow',
     description: 'play nodes that run nothing, for a server elsewhere',
     load: async () => (await import('./hollow.js')).hollowCommand(),

@@ -59,6 +59,7 @@ const codes: Readonly<Partial<Record<string, ExitCode>>> = {
   InvalidStoreAddress: exitCodes.usage,
   InvalidHost: exitCodes.usage,
   InvalidFleet: exitCodes.usage,
+  InvalidAgentConfig: exitCodes.usage,
   InvalidPlugin: exitCodes.usage,
   InvalidKubeconfig: exitCodes.usage,
   ServerUnreachable: exitCodes.unreachable,

@@ -25,6 +25,8 @@ interface UpFlags extends RetentionFlags, SchedulingFlags {
   readonly hollow?: number;
   readonly fleet?: string;
   readonly dns?: string;
+  readonly agent?: boolean;
+  readonly keepJobs?: true;
 }
 
 export const upCommand = (): Command =>
@@ -33,6 +35,12 @@ export const upCommand = (): Command =>
       .description('run everything in one process, on an embedded store')
       .option('--dir <dir>', 'where everything is kept', 'berth-data')
       .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
+      .option('--agent', 'run the agent of this machine too, beside nodes that are played')
+      .option('--no-agent', 'do not make this machine a node')
+      .option(
+        '--keep-jobs',
+        'leave the jobs on this machine running at a clean stop; the next start finds them',
+      )
       .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
       .option('--fleet <file>', 'play the nodes of a fleet file')
       .option(
@@ -54,6 +62,7 @@ export const upCommand = (): Command =>
         ...surroundings,
         dir: flags.dir,
         port: flags.port,
+        agent: agentOf(flags),
         ...(flags.hollow !== undefined && { hollow: flags.hollow }),
         ...(flags.fleet !== undefined && { fleet: flags.fleet }),
         ...(flags.dns !== undefined && { dns: parseListenAddress(flags.dns) }),
@@ -66,3 +75,10 @@ export const upCommand = (): Command =>
       return readyServer(running);
     }),
   );
+
+/** This machine is a node unless it is said otherwise, or other nodes are played. */
+function agentOf({ agent, keepJobs, hollow, fleet }: UpFlags): 'None' | 'EndJobs' | 'KeepJobs' {
+  const isPlaying = hollow !== undefined || fleet !== undefined;
+  if (!(agent ?? !isPlaying)) return 'None';
+  return keepJobs === true ? 'KeepJobs' : 'EndJobs';
+}

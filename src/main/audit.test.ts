@@ -44,7 +44,7 @@ describe('berth audit', () => {
     scratch.remove();
   });
   const start = async (dir: string): Promise<BerthProcess> =>
-    (server = await startBerth(['up', '--dir', dir, '--port', '0']));
+    (server = await startBerth(['up', '--dir', dir, '--port', '0', '--no-agent']));
   const stop = async (): Promise<void> => {
     server?.child.kill('SIGTERM');
     expect(await server?.ended).toBe(0);

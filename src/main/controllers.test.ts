@@ -54,7 +54,7 @@ describe('the controllers of berth up', () => {
   let client: TestClient;
   beforeAll(async () => {
     scratch = scratchDirectory('controllers');
-    server = await startBerth(['up', '--dir', join(scratch.path, 'data'), '--port', '0']);
+    server = await startBerth(['up', '--dir', join(scratch.path, 'data'), '--port', '0', '--no-agent']);
     client = testClient(server.kubeconfig);
   });
   afterAll(async () => {
@@ -135,7 +135,7 @@ describe('the controllers of berth up', () => {
 
   it('go on where they were when the server is started again, under new epochs', async () => {
     await create(client, 'kept', 2);
-    const words = ['up', '--dir', join(scratch.path, 'data'), '--port', '0'];
+    const words = ['up', '--dir', join(scratch.path, 'data'), '--port', '0', '--no-agent'];
     server.child.kill('SIGKILL');
     await server.ended;
     client.close();

@@ -31,7 +31,7 @@ describe('berth up', () => {
   const dir = (): string => join(scratch.path, 'data');
 
   const start = async (...words: string[]): Promise<BerthProcess> => {
-    const started = await startBerth(['up', '--dir', dir(), '--port', '0', ...words]);
+    const started = await startBerth(['up', '--dir', dir(), '--port', '0', '--no-agent', ...words]);
     children.push(started.child);
     return started;
   };

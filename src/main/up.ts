@@ -1,16 +1,18 @@
 import { join } from 'node:path';
 import type { Env } from '../env/env.js';
 import type { DecisionLimits } from '../model/decisions.js';
-import type { SchedulingOptions } from './run-schedulers.js';
 import type { BerthObject } from '../model/object.js';
 import { ensureRegions } from './ensure-regions.js';
 import { fleetFrom, type FleetSource } from './fleet-source.js';
 import type { ListenAddress } from './listen-address.js';
+import type { SchedulingOptions } from './run-schedulers.js';
 import { type Running, server } from './server.js';
 
 export interface UpOptions extends FleetSource {
   readonly dir: string;
   readonly port: number;
+  /** Whether this machine is a node, and what becomes of its jobs at a clean stop. */
+  readonly agent: 'None' | 'EndJobs' | 'KeepJobs';
   readonly version: string;
   readonly historyMs: number;
   readonly eventsTtlMs: number;
@@ -22,7 +24,7 @@ export interface UpOptions extends FleetSource {
   readonly onDefect: (error: unknown) => void;
 }
 
-/** Everything in one process, on an embedded store in one directory. */
+/** Everything in one process (and the supervisor of this machine's jobs), on an embedded store in one directory. */
 export async function up(options: UpOptions): Promise<Running> {
   // Before anything is opened: a file that cannot be used is said at once.
   const fleet = await fleetFrom(options);
@@ -32,27 +34,42 @@ export async function up(options: UpOptions): Promise<Running> {
     listen: { host: '127.0.0.1', port: options.port },
     hosts: [],
   });
-  if (fleet === undefined) return running;
   const { streams, objects } = running;
+  // What was begun, ended in the other order.
+  const closing: (() => void | Promise<void>)[] = [() => running.close()];
+  const close = async (): Promise<void> => {
+    for (const closeOne of closing.splice(0).toReversed()) await closeOne();
+  };
   try {
-    await ensureRegions(
-      {
-        has: (name) => Promise.resolve(objects.get('Region', undefined, name) !== undefined),
-        create: (region) => objects.create<BerthObject>('Region', undefined, region),
-      },
-      fleet.regions,
-    );
+    if (fleet !== undefined) {
+      await ensureRegions(
+        {
+          has: (name) => Promise.resolve(objects.get('Region', undefined, name) !== undefined),
+          create: (region) => objects.create<BerthObject>('Region', undefined, region),
+        },
+        fleet.regions,
+      );
+      // Each takes a moment to load, and is not always asked for.
+      const { runFleet } = await import('./run-fleet.js');
+      const playing = runFleet({ ...options, streams, fleet });
+      closing.push(() => playing.close());
+    }
+    const { agent: jobs } = options;
+    if (jobs !== 'None') {
+      const [{ runAgent }, { hostNodeName }] = await Promise.all([
+        import('./run-agent.js'),
+        import('./host-node-name.js'),
+      ]);
+      const agent = await runAgent({
+        ...{ ...options, streams, dir: join(options.dir, 'agent'), config: {}, user: undefined },
+        place: { node: hostNodeName(), region: 'local', zone: 'local' },
+      });
+      closing.push(() => agent.close(jobs));
+      await agent.heard;
+    }
   } catch (error) {
-    await running.close();
+    await close();
     throw error;
   }
-  const { runFleet } = await import('./run-fleet.js');
-  const playing = runFleet({ ...options, streams, fleet });
-  return {
-    ...running,
-    close: async () => {
-      playing.close();
-      await running.close();
-    },
-  };
+  return { ...running, close };
 }

@@ -194,6 +194,11 @@ export const errorTable = {
     callerMay: 'never',
     meaning: 'the bound on tokens is reached; revoke some first',
   },
+  InvalidAgentConfig: {
+    httpStatus: 400,
+    callerMay: 'never',
+    meaning: "an agent's config file, name, or place breaks a rule; what is allowed is said",
+  },
   InvalidFleet: {
     httpStatus: 400,
     callerMay: 'never',

@@ -77,7 +77,7 @@ pools:
   it('of another kind, or none at all, is refused', () => {
     expect(() => readFleet('[]', 'f.yaml')).toThrow('f.yaml: not an object');
     expect(() => readFleet('kind: Fleet\n---\nkind: Fleet', 'f.yaml')).toThrow(
-      'f.yaml:2:1: a fleet file is one document, not several',
+      'f.yaml:2:1: the file is one document, not several',
     );
     expect(() => readFleet('kind: Workload', 'f.yaml')).toThrow('kind: "Workload": must be Fleet');
     expect(() => plainFleet(0)).toThrow('got 0 nodes, allowed are 1 to 20000');

@@ -1,10 +1,8 @@
-import { LineCounter, parseDocument } from 'yaml';
 import { BerthError } from '../../model/errors.js';
 import type { RegionSpec } from '../../model/kinds/region.js';
-import type { BerthObject } from '../../model/object.js';
 import type { Register } from '../../model/ports.js';
-import { Validator } from '../../model/validate.js';
 import { type HollowProfile, usualProfile } from '../drivers/hollow-profile.js';
+import { readSpecFile } from '../read-spec-file.js';
 import { fleet, type FleetSpec, namesIn, nodesMax, type PoolSpec } from './fleet-kind.js';
 
 /** What a node of a fleet offers, and how it behaves. */
@@ -24,28 +22,8 @@ export interface Fleet {
 
 /** The fleet of a file. What is wrong is said at once, each with its path, value and what is allowed. */
 export function readFleet(text: string, file: string): Fleet {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const { line, col } = lines.linePos(error.pos[0]);
-    const said = error.code === 'MULTIPLE_DOCS' ? 'a fleet file is one document, not several' : error.message;
-    throw new BerthError('InvalidFleet', `${file}:${line}:${col}: ${said}`);
-  }
-  const object: unknown = document.toJS({ maxAliasCount: 1_000 });
-  if (typeof object !== 'object' || object === null || Array.isArray(object))
-    throw new BerthError(
-      'InvalidFleet',
-      `${file}: not an object with apiVersion, kind: Fleet, metadata and spec`,
-    );
-  const problems = new Validator().validate(fleet, object);
-  if (problems.length > 0) {
-    const shown = problems.map(({ path, value, message }) =>
-      [path, ...(value === undefined ? [] : [JSON.stringify(value)]), message].join(': '),
-    );
-    throw new BerthError('InvalidFleet', `${file}: ${shown.join('; ')}`);
-  }
-  return fleetOf((object as BerthObject).spec as FleetSpec);
+  // A parsed boundary: the form has been checked.
+  return fleetOf(readSpecFile(text, file, fleet, 'InvalidFleet') as FleetSpec);
 }
 
 /** So many nodes that are alike, in the region `local`. */

@@ -22,13 +22,9 @@ export type AfterEnd =
 
 const backoff = { firstMs: 500, mostMs: 60_000 };
 
-// What another try on the same node would not change, and what was meant to end.
-const finalReasons: ReadonlySet<JobEnd['reason']> = new Set([
-  'CommandNotFound',
-  'ImageNotFound',
-  'Stopped',
-  'Fenced',
-]);
+// What another try on the same node would not change, and what was not permitted to go on. What was stopped with its
+// agent, by nobody who wanted it gone, is started again.
+const finalReasons: ReadonlySet<JobEnd['reason']> = new Set(['CommandNotFound', 'ImageNotFound', 'Fenced']);
 
 /**
  * What follows when an execution is over that nobody asked to stop (DESIGN §7). A Batch replica is never started

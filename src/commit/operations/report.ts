@@ -16,8 +16,9 @@ import { endDisruption } from './disrupt.js';
 export const report =
   (context: Context, input: Report): Decide<{ readonly stage: Stage }> =>
   (draft) => {
-    const replica = findReplica(draft, input.replica);
-    if (replica === undefined) return replicaGone(input.replica);
+    const found = findReplica(draft, input.replica);
+    if (found === undefined) return replicaGone(input.replica);
+    const replica = { ...found, status: withoutCleared(found.status, input) };
     const { status, stored, tenant } = replica;
     const moved = movedBefore(context, status, input.operation);
     if (moved !== undefined) return already({ stage: moved });
@@ -40,7 +41,7 @@ export const report =
     const to = isSuperseded && !isEnd ? 'Releasing' : returned(status, input.stage);
     if (to === status.stage) {
       const next = plus(status, facts);
-      if (JSON.stringify(next) === JSON.stringify(status)) return already({ stage: to });
+      if (JSON.stringify(next) === JSON.stringify(found.status)) return already({ stage: to });
       putStatus(draft, 'Replica', tenant, replica.name, next);
       return commit({ stage: to });
     }
@@ -105,15 +106,23 @@ function overrunOf(
   return conditions === undefined ? {} : { conditions };
 }
 
+/** A step or a message that is over is said as an empty one, and is not kept. */
+function withoutCleared(status: ReplicaStatus, { step, message }: Report): ReplicaStatus {
+  const isOver = (name: string): boolean =>
+    (name === 'step' && step === '') || (name === 'message' && message === '');
+  if (!Object.keys(status).some(isOver)) return status;
+  return Object.fromEntries(Object.entries(status).filter(([name]) => !isOver(name))) as ReplicaStatus;
+}
+
 function factsOf(input: Report): Partial<ReplicaStatus> {
   const { exitCode, driverId, step, address, executions, readiness, message } = input;
   return {
     ...(exitCode !== undefined && { exitCode }),
     ...(driverId !== undefined && { driverId }),
-    ...(step !== undefined && { step }),
+    ...(step !== undefined && step !== '' && { step }),
     ...(address !== undefined && { address }),
     ...(executions !== undefined && { executions }),
     ...(readiness !== undefined && { readiness }),
-    ...(message !== undefined && { message }),
+    ...(message !== undefined && message !== '' && { message }),
   };
 }

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { BerthError } from '../client/client.js';
+import { packageVersion } from './package-version.js';
+import { runUntilStopped } from './run-until-stopped.js';
+
+interface AgentFlags {
+  readonly server: string;
+  readonly tokenFile?: string;
+  readonly ca?: string;
+  readonly region?: string;
+  readonly zone?: string;
+  readonly dir: string;
+  readonly name?: string;
+  readonly config?: string;
+  readonly stopJobs?: true;
+}
+
+export const agentCommand = (): Command =>
+  new Command('agent')
+    .description('run the agent of this machine, for a server elsewhere')
+    .requiredOption(
+      '--server <urls>',
+      'the servers of the cell: URL[,URL…]; the next one is tried if one does not answer',
+    )
+    .option('--token-file <file>', 'a join token (berth token create --join), the first time')
+    .option(
+      '--ca <file>',
+      "the CA of the servers' certificates, PEM, if the token does not say what it is known by",
+    )
+    .option('--region <region>', 'where this machine is; must be what the token says')
+    .option('--zone <zone>', 'where in the region; must be what the token says')
+    .option('--dir <dir>', 'where its identity, its jobs and their logs are kept', 'berth-agent')
+    .option('--name <name>', 'the name of the node; the name of this host if left out')
+    .option('--config <file>', 'what the agent is told of this machine: see docs/nodes.md')
+    .option(
+      '--stop-jobs',
+      'end the jobs too when the agent is told to end; without it they go on and are found again',
+    )
+    .action((flags: AgentFlags) =>
+      runUntilStopped(async (surroundings) => {
+        const { agent } = await import('../main/agent.js');
+        const { tokenFile, region, zone, dir, name, config, ca } = flags;
+        const running = await agent({
+          ...surroundings,
+          ...{ tokenFile, region, zone, dir, name, config, servers: serversIn(flags.server) },
+          ca: ca === undefined ? undefined : contentsOf(ca),
+          endsJobs: flags.stopJobs === true,
+          version: packageVersion(),
+        });
+        return { ready: `ready: node ${running.node} at ${running.server}`, close: () => running.close() };
+      }),
+    );
+
+function serversIn(text: string): readonly string[] {
+  const urls = text.split(',').map((url) => url.trim());
+  for (const url of urls)
+    if (!URL.canParse(url) || new URL(url).protocol !== 'https:')
+      throw new BerthError('InvalidAgentConfig', `--server: ${JSON.stringify(url)} is not an https URL`);
+  return urls;
+}
+
+function contentsOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new BerthError('InvalidAgentConfig', `--ca ${file}: ${(cause as Error).message}`, { cause });
+  }
+}

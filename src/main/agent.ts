@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { NodeConnection } from '../client/node-connection.js';
+import type { Env } from '../env/env.js';
+import { type AgentConfigSpec, readAgentConfig } from '../agent/machine/agent-config.js';
+import { BerthError } from '../model/errors.js';
+import { AgentIdentity, nameKeptIn } from './agent-identity.js';
+import { hostNodeName } from './host-node-name.js';
+import { nowAndThen } from './now-and-then.js';
+import { runAgent } from './run-agent.js';
+import { userNamed } from './user-named.js';
+
+export interface AgentOptions {
+  readonly servers: readonly string[];
+  readonly tokenFile: string | undefined;
+  /** PEM. */
+  readonly ca: string | undefined;
+  readonly dir: string;
+  /** The name that the machine joined by, or its host name, if left out. */
+  readonly name: string | undefined;
+  readonly region: string | undefined;
+  readonly zone: string | undefined;
+  readonly config: string | undefined;
+  readonly endsJobs: boolean;
+  readonly version: string;
+  readonly env: Env;
+  readonly onProblem: (line: string) => void;
+  readonly onDefect: (error: unknown) => void;
+}
+
+const renewalLookMs = 600_000;
+
+/** The agent of this machine, for servers elsewhere. */
+export async function agent(
+  options: AgentOptions,
+): Promise<{ readonly node: string; readonly server: string; close(): Promise<void> }> {
+  const { dir, servers, env, onProblem, onDefect, version } = options;
+  const config = configFrom(options.config);
+  const node = options.name ?? nameKeptIn(dir) ?? hostNodeName();
+  const identity = await AgentIdentity.open({ ...options, node });
+  // After every failure the next one is tried.
+  let attempts = -1;
+  const server = (): string => servers[Math.max(0, attempts) % servers.length] ?? '';
+  const connection = NodeConnection.start({
+    access: () => {
+      attempts += 1;
+      return identity.accessTo(server());
+    },
+    ...{ env, onProblem },
+  });
+  const stop = new AbortController();
+  const renewing = nowAndThen({ env, signal: stop.signal, onDefect }, renewalLookMs, async () => {
+    await identity
+      .renewIfDue()
+      .catch((error: unknown) => onProblem(`cannot renew its certificate: ${String(error)}`));
+  });
+  const running = await runAgent({
+    ...{ streams: connection, dir, config, version, env, onProblem, onDefect },
+    place: identity.place,
+    user: userFor(config),
+  }).catch(async (error: unknown) => {
+    stop.abort();
+    await connection.close();
+    throw error;
+  });
+  await running.heard;
+  return {
+    node,
+    server: server(),
+    close: async () => {
+      stop.abort();
+      await running.close(options.endsJobs ? 'EndJobs' : 'KeepJobs');
+      await Promise.all([connection.close(), renewing]);
+    },
+  };
+}
+
+function configFrom(file: string | undefined): AgentConfigSpec {
+  if (file === undefined) return {};
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new BerthError('InvalidAgentConfig', `${file}: ${(cause as Error).message}`, { cause });
+  }
+  return readAgentConfig(text, file);
+}
+
+/** Jobs of an agent that runs as root run as somebody who may do little, unless its operator says otherwise. */
+function userFor({ runAs }: AgentConfigSpec): { readonly uid: number; readonly gid: number } | undefined {
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot && runAs !== undefined)
+    throw new BerthError(
+      'InvalidAgentConfig',
+      `spec.runAs: ${runAs}: only an agent that runs as root may choose`,
+    );
+  return !isRoot || runAs === 'root' ? undefined : userNamed(runAs ?? 'nobody');
+}

@@ -1,0 +1,97 @@
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { AgentConfigSpec } from '../agent/machine/agent-config.js';
+import { offerOf, overstated } from '../agent/machine/machine.js';
+import { readMachine } from '../agent/machine/read-machine.js';
+import { NodeSession } from '../agent/node-session.js';
+import type { RunSpec } from '../agent/supervisor/machine.js';
+import { KeptDriver } from '../agent/upkeep/kept-driver.js';
+import type { Place } from '../agent/upkeep/launch.js';
+import { NetworkProbes } from '../agent/upkeep/network-probes.js';
+import { Wheel } from '../agent/wheel.js';
+import type { Env } from '../env/env.js';
+import type { NodeStreams } from '../model/node-stream.js';
+import { lockDirectory } from '../store/directory-lock.js';
+import { ProblemLog } from './problem-log.js';
+import { openProcessRunner } from './process-runner.js';
+
+export interface RunAgentParts {
+  readonly streams: NodeStreams;
+  /** What belongs to this agent: one at a time may use it. */
+  readonly dir: string;
+  readonly place: Place;
+  readonly config: AgentConfigSpec;
+  /** Who processes run as; undefined: who the agent runs as. */
+  readonly user: RunSpec['user'];
+  readonly version: string;
+  readonly env: Env;
+  readonly onProblem: (line: string) => void;
+  readonly onDefect: (error: unknown) => void;
+}
+
+export interface RunningAgent {
+  /** Resolves when the control plane has heard of this life of the agent and has told it what is bound here. */
+  readonly heard: Promise<void>;
+  /** Ends the agent. Its jobs go on and are found by the next one, unless they are to end too. */
+  close(jobs: 'KeepJobs' | 'EndJobs'): Promise<void>;
+}
+
+// How long jobs get to stop when their agent ends for good.
+const endGraceSeconds = 8;
+
+/** The agent of this machine over any connection to a control plane. */
+export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
+  const { streams, place, config, user, version, env, onProblem, onDefect } = parts;
+  // The supervisor is elsewhere in the tree of directories.
+  const dir = resolve(parts.dir);
+  mkdirSync(dir, { recursive: true, mode: 0o711 });
+  const lock = lockDirectory(dir);
+  const log = new ProblemLog({ env, onLine: onProblem, onDefect });
+  const problem = (message: string): void => log.report({ controller: 'node', key: place.node, message });
+  try {
+    const machine = await readMachine();
+    for (const message of overstated(machine, config)) problem(message);
+    const process = await openProcessRunner({
+      ...{ dir, node: place.node, env, onProblem: problem },
+      ...(user !== undefined && { user }),
+    });
+    const runners = [process];
+    const wheel = new Wheel(env);
+    const driver = new KeptDriver({
+      ...{ runners, env, wheel, place, caller: new NetworkProbes(env) },
+      ...(config.address !== undefined && { address: config.address }),
+    });
+    let onHeard = (): void => undefined;
+    const heard = new Promise<void>((isHeard) => {
+      onHeard = isHeard;
+    });
+    const { architecture, operatingSystem } = machine;
+    const session = new NodeSession({
+      ...{ streams, driver, env, wheel, onProblem: problem, onHeard },
+      offer: {
+        ...{ ...place, ...offerOf(machine, config) },
+        ...(config.labels !== undefined && { labels: config.labels }),
+        ...(config.taints !== undefined && { taints: config.taints }),
+        agent: {
+          ...{ version, architecture, operatingSystem, drivers: runners.map(({ name }) => name) },
+          fencing: driver.canFence ? 'Supported' : 'Unsupported',
+          ...(config.address !== undefined && { address: config.address }),
+        },
+      },
+    });
+    session.start();
+    return {
+      heard,
+      close: async (jobs) => {
+        session.close();
+        wheel.close();
+        if (jobs === 'EndJobs') await process.end(endGraceSeconds);
+        else process.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
