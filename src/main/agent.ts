@@ -54,7 +54,7 @@ export async function agent(
       .catch((error: unknown) => onProblem(`cannot renew its certificate: ${String(error)}`));
   });
   const running = await runAgent({
-    ...{ streams: connection, dir, config, version, env, onProblem, onDefect },
+    ...{ streams: connection, dial: connection, dir, config, version, env, onProblem, onDefect },
     place: identity.place,
     user: userFor(config),
   }).catch(async (error: unknown) => {

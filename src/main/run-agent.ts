@@ -1,9 +1,12 @@
 import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { KeptLogs } from '../agent/logs/kept-logs.js';
 import type { AgentConfigSpec } from '../agent/machine/agent-config.js';
 import { offerOf, overstated } from '../agent/machine/machine.js';
 import { readMachine } from '../agent/machine/read-machine.js';
 import { NodeSession } from '../agent/node-session.js';
+import { RefusalFile } from '../agent/refusals.js';
+import { AgentSessions } from '../agent/sessions/agent-sessions.js';
 import type { RunSpec } from '../agent/supervisor/machine.js';
 import { KeptDriver } from '../agent/upkeep/kept-driver.js';
 import type { Place } from '../agent/upkeep/launch.js';
@@ -11,12 +14,16 @@ import { NetworkProbes } from '../agent/upkeep/network-probes.js';
 import { Wheel } from '../agent/wheel.js';
 import type { Env } from '../env/env.js';
 import type { NodeStreams } from '../model/node-stream.js';
+import type { SessionDial } from '../model/sessions.js';
 import { lockDirectory } from '../store/directory-lock.js';
+import { nowAndThen } from './now-and-then.js';
 import { ProblemLog } from './problem-log.js';
 import { openProcessRunner } from './process-runner.js';
 
 export interface RunAgentParts {
   readonly streams: NodeStreams;
+  /** Where sessions with replicas of this node are answered. */
+  readonly dial: SessionDial;
   /** What belongs to this agent: one at a time may use it. */
   readonly dir: string;
   readonly place: Place;
@@ -38,10 +45,11 @@ export interface RunningAgent {
 
 // How long jobs get to stop when their agent ends for good.
 const endGraceSeconds = 8;
+const logSweepMs = 5 * 60_000;
 
 /** The agent of this machine over any connection to a control plane. */
 export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
-  const { streams, place, config, user, version, env, onProblem, onDefect } = parts;
+  const { streams, dial, place, config, user, version, env, onProblem, onDefect } = parts;
   // The supervisor is elsewhere in the tree of directories.
   const dir = resolve(parts.dir);
   mkdirSync(dir, { recursive: true, mode: 0o711 });
@@ -61,13 +69,24 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
       ...{ runners, env, wheel, place, caller: new NetworkProbes(env) },
       ...(config.address !== undefined && { address: config.address }),
     });
+    const logs = new KeptLogs({
+      ...{ dir: join(dir, 'logs'), env },
+      isLive: (uid) => [...driver.list()].includes(uid),
+    });
+    const sessions = new AgentSessions({
+      ...{ node: place.node, dial, logs, onProblem: problem },
+      runnerOf: (uid) => driver.runnerOf(uid),
+    });
+    const refusals = new RefusalFile(join(dir, 'refusals'), problem);
+    const stop = new AbortController();
+    const sweeping = nowAndThen({ env, signal: stop.signal, onDefect }, logSweepMs, () => logs.sweep());
     let onHeard = (): void => undefined;
     const heard = new Promise<void>((isHeard) => {
       onHeard = isHeard;
     });
     const { architecture, operatingSystem } = machine;
     const session = new NodeSession({
-      ...{ streams, driver, env, wheel, onProblem: problem, onHeard },
+      ...{ streams, driver, env, wheel, refusals, sessions, onProblem: problem, onHeard },
       offer: {
         ...{ ...place, ...offerOf(machine, config) },
         ...(config.labels !== undefined && { labels: config.labels }),
@@ -83,10 +102,14 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
     return {
       heard,
       close: async (jobs) => {
+        stop.abort();
         session.close();
+        sessions.close();
         wheel.close();
         if (jobs === 'EndJobs') await process.end(endGraceSeconds);
         else process.close();
+        await sweeping;
+        refusals.close();
         lock.release();
       },
     };

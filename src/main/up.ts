@@ -61,7 +61,8 @@ export async function up(options: UpOptions): Promise<Running> {
         import('./host-node-name.js'),
       ]);
       const agent = await runAgent({
-        ...{ ...options, streams, dir: join(options.dir, 'agent'), config: {}, user: undefined },
+        ...{ ...options, streams, dial: running.sessions, config: {}, user: undefined },
+        dir: join(options.dir, 'agent'),
         place: { node: hostNodeName(), region: 'local', zone: 'local' },
       });
       closing.push(() => agent.close(jobs));

@@ -88,6 +88,12 @@ export class KeptDriver implements Driver {
     return job.upkeep.at.kind === 'Running' && job.upkeep.startingSinceMs === undefined ? 'Ready' : 'Running';
   }
 
+  /** What runs a replica; undefined if nothing of it runs. */
+  runnerOf(uid: string): Runner | undefined {
+    const [runner, run] = this.#runOf(uid) ?? [];
+    return run === undefined || run.state.at === 'Ended' ? undefined : runner;
+  }
+
   start(binding: NodeBinding): void {
     const { uid } = binding.replica;
     if (this.#jobs.has(uid)) return;
