@@ -65,7 +65,7 @@ describe('berth up, with this machine as a node', () => {
   it('runs the example: ready by its probe, its variables set, its port its own', async () => {
     const [document] = parseAllDocuments(readFileSync(join(projectRoot, 'examples/hello.yaml'), 'utf8'));
     await apply(document?.toJS() as object);
-    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Ready 1', 'hello-1-1 Ready 1']);
+    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Serving 1', 'hello-1-1 Serving 1']);
     const greetings = await Promise.all(
       (await list('hello')).map(async ({ status }) => {
         const answer = await fetch(`http://127.0.0.1:${status?.charge?.ports?.['http']}/`);
@@ -78,7 +78,7 @@ describe('berth up, with this machine as a node', () => {
   it('restarts what dies on the node, and counts it', async () => {
     const [pid = 0] = await pidsOf('hello');
     process.kill(pid, 'SIGKILL');
-    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Ready 2', 'hello-1-1 Ready 1']);
+    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Serving 2', 'hello-1-1 Serving 1']);
     expect((await pidsOf('hello'))[0]).not.toBe(pid);
   }, 90_000);
 
@@ -88,7 +88,7 @@ describe('berth up, with this machine as a node', () => {
     expect(pids.map(isAlive)).toEqual([true, true]);
     await start();
     expect(await pidsOf('hello')).toEqual(pids);
-    expect(await shown('hello')).toEqual(['hello-0-1 Ready 2', 'hello-1-1 Ready 1']);
+    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Serving 2', 'hello-1-1 Serving 1']);
     expect(pids.map(isAlive)).toEqual([true, true]);
   }, 90_000);
 
@@ -138,13 +138,13 @@ describe('berth up, with this machine as a node', () => {
     await stop('SIGTERM');
     expect(pids.map(isAlive)).toEqual([false, false]);
     await start();
-    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Ready 3', 'hello-1-1 Ready 2']);
+    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Serving 3', 'hello-1-1 Serving 2']);
   }, 90_000);
 
   it('leaves them alone at one with --keep-jobs', async () => {
     await stop('SIGTERM');
     await start('--keep-jobs');
-    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Ready 4', 'hello-1-1 Ready 3']);
+    await expect.poll(() => shown('hello'), soon).toEqual(['hello-0-1 Serving 4', 'hello-1-1 Serving 3']);
     const pids = await pidsOf('hello');
     await stop('SIGTERM');
     expect(pids.map(isAlive)).toEqual([true, true]);
