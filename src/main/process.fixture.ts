@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fixturePath } from '../../testing/run-process.js';
 
 export const program = fixturePath(import.meta.url, '../cli/berth.js');
@@ -33,4 +35,13 @@ export async function startBerth(words: readonly string[]): Promise<BerthProcess
   });
   const [, url = '', kubeconfig = ''] = /^ready (\S+) \(kubeconfig: (.*)\)\n$/.exec(said) ?? [];
   return { child, said, url, kubeconfig, ended, complained: () => complained };
+}
+
+/** Ends the supervisor of an agent's directory and its jobs, if a test that failed has left them. */
+export function endSupervisor(dir: string): void {
+  try {
+    process.kill(Number(readFileSync(join(dir, 'supervisor/lock'), 'utf8')), 'SIGTERM');
+  } catch {
+    // It is gone, as it should be.
+  }
 }
