@@ -59,11 +59,11 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
   try {
     const machine = await readMachine();
     for (const message of overstated(machine, config)) problem(message);
-    const process = await openProcessRunner({
+    const processes = await openProcessRunner({
       ...{ dir, node: place.node, env, onProblem: problem },
       ...(user !== undefined && { user }),
     });
-    const runners = [process];
+    const runners = [processes];
     const wheel = new Wheel(env);
     const driver = new KeptDriver({
       ...{ runners, env, wheel, place, caller: new NetworkProbes(env) },
@@ -106,8 +106,8 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
         session.close();
         sessions.close();
         wheel.close();
-        if (jobs === 'EndJobs') await process.end(endGraceSeconds);
-        else process.close();
+        if (jobs === 'EndJobs') await processes.end(endGraceSeconds);
+        else processes.close();
         await sweeping;
         refusals.close();
         lock.release();
