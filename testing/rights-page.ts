@@ -97,6 +97,7 @@ const paths = [
   '/metrics',
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
   '/discovery/prometheus',
+  '/attention',
   '/apis/authority.berth.dev/v1/audit',
   '/apis/authority.berth.dev/v1/fence',
   '/apis/authority.berth.dev/v1/attestations/mine',

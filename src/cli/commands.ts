@@ -34,6 +34,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./describe.js')).describeCommand(),
   },
   {
+    name: 'status',
+    description: 'say what needs attention now, worst first, and whose move it is',
+    load: async () => (await import('./status.js')).statusCommand(),
+  },
+  {
+    name: 'trace',
+    description: 'tell what happened to something, in order, with who did it and on what evidence',
+    load: async () => (await import('./trace.js')).traceCommand(),
+  },
+  {
     name: 'why',
     description: 'say where something stands, what limits it, and what would help',
     load: async () => (await import('./why.js')).whyCommand(),

@@ -17,7 +17,8 @@ interface WhyOptions extends ClientOptions {
 }
 
 const explained = ['Workload', 'Replica', 'Gang', 'Node'];
-const targetHelp = 'KIND/NAME or KIND NAME, of a workload, replica, gang or node; NAME alone is a workload';
+export const targetHelp =
+  'KIND/NAME or KIND NAME, of a workload, replica, gang or node; NAME alone is a workload';
 
 export const whyCommand = (): Command =>
   clientCommand('why', 'say where something stands, what limits it, whose move is next and what would help')
@@ -25,7 +26,7 @@ export const whyCommand = (): Command =>
     .addOption(outputOption(['json', 'yaml']))
     .action((words: string[], options: WhyOptions) =>
       inSession(options, async (session) => {
-        const answer = (await ask(session, words)) as Explanation;
+        const answer = (await askAbout(session, words, 'why')) as Explanation;
         const { env } = session;
         if (options.output !== undefined) print(await formatValue(answer, options.output));
         else print(explanationLines(answer, env.clock.wall()).join('\n'));
@@ -43,16 +44,18 @@ export const whyNotCommand = (): Command =>
     .action((words: string[], options: WhyOptions & { readonly node: string }) =>
       inSession(options, async (session): Promise<ExitCode> => {
         const query = new URLSearchParams({ node: options.node });
-        const answer = (await ask(session, words, query)) as NodeVerdicts;
+        const answer = (await askAbout(session, words, 'why', query)) as NodeVerdicts;
         if (options.output !== undefined) print(await formatValue(answer, options.output));
         else print(verdictLines(answer).join('\n'));
         return answer.passes ? exitCodes.done : exitCodes.cannotBePlaced;
       }),
     );
 
-async function ask(
+/** Asks the server about one object: why it is so, or what happened to it. */
+export async function askAbout(
   session: Session,
   words: readonly string[],
+  question: 'why' | 'trace',
   query = new URLSearchParams(),
 ): Promise<unknown> {
   const [first = ''] = words;
@@ -60,7 +63,7 @@ async function ask(
   const { kind, name } = oneTarget(isNameAlone ? [`workload/${first}`] : words, await session.kinds());
   if (!explained.includes(kind.kind))
     throw usageFailure(
-      `why is answered for ${explained.map((each) => each.toLowerCase()).join(', ')}, not for ${kind.singular}`,
+      `${question} is answered for ${explained.map((each) => each.toLowerCase()).join(', ')}, not for ${kind.singular}`,
     );
-  return session.client.read(pathOf(pathIn(kind, session.namespace), name, 'why'), { query });
+  return session.client.read(pathOf(pathIn(kind, session.namespace), name, question), { query });
 }

@@ -1,3 +1,5 @@
+import type { Attention } from './attention.js';
+import type { Trace } from './trace.js';
 import type { Boundary } from './kinds/workload.js';
 import type { Amounts } from './parts/amounts.js';
 import type { Stage } from './stages.js';
@@ -19,6 +21,10 @@ export interface Explain {
   why(target: ExplainTarget, onlyTenant: string | undefined): Promise<Explanation>;
   /** What each filter says of a node for the target: a workload, replica or gang. */
   whyNot(target: ExplainTarget, node: string): Promise<NodeVerdicts>;
+  /** What happened to a target, in order. */
+  trace(target: ExplainTarget, onlyTenant: string | undefined): Promise<Trace>;
+  /** What needs attention now: everywhere, or of one tenant alone. */
+  attention(onlyTenant: string | undefined): Attention;
 }
 
 export interface Explanation {

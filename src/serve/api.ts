@@ -19,8 +19,8 @@ import {
   verbsOf,
 } from './discovery.js';
 import { type DecisionParts, DecisionResource } from './decision-resource.js';
-import { explainOver, isExplained, whySubresource } from './explain-resource.js';
-import { authorize, discoveryTargetsPath, type Verb } from './identity/authorize.js';
+import { explainOver, isExplained, traceOver, traceSubresource, whySubresource } from './explain-resource.js';
+import { attentionPath, authorize, discoveryTargetsPath, type Verb } from './identity/authorize.js';
 import { formatIdentity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
 import { JoinResource } from './join-resource.js';
@@ -123,6 +123,7 @@ export class Api {
         : this.#decisions.list(kind, request, path);
     if (needsFreshness(verb, request.query)) await this.parts.freshness.catchUp();
     if (path.subresource === logSubresource) return this.parts.sessions.log(request, path);
+    if (path.subresource === traceSubresource) return traceOver(this.parts.explain, kind, request, path);
     if (path.subresource === whySubresource) return explainOver(this.parts.explain, kind, request, path);
     const resources = this.#resources.get(kind);
     if (resources === undefined) throw new Error(`no resources for ${kind.kind}`);
@@ -196,6 +197,13 @@ export class Api {
     if (path === '/metrics') {
       const { metrics } = this.parts;
       return { kind: 'bytes', bytes: Buffer.from(await metrics.text()), contentType: metrics.contentType };
+    }
+    if (path === attentionPath) {
+      const { identity } = request;
+      const attention = this.parts.explain.attention(
+        identity.kind === 'tenant' ? identity.tenant : undefined,
+      );
+      return valueResponse(200, { apiVersion: 'berth.dev/v1', kind: 'Attention', ...attention });
     }
     if (path === discoveryTargetsPath) return this.#targets(request);
     const aggregated = wantsAggregatedDiscovery(request.accept);
@@ -364,7 +372,7 @@ function verbOf(
     subresource === undefined ||
     (subresource === 'status' && kind.fields['status'] !== undefined) ||
     (subresource === 'scale' && kind.scale !== undefined) ||
-    (subresource === whySubresource && isExplained(kind)) ||
+    ((subresource === whySubresource || subresource === traceSubresource) && isExplained(kind)) ||
     (subresource === logSubresource && hasSessions(kind));
   if (subresource === execSubresource && hasSessions(kind))
     throw new BerthError(

@@ -7,6 +7,9 @@ import type { ResourcePath } from './resource-path.js';
 /** The subresource that answers why: …/workloads/NAME/why, and with ?node=N what speaks against that node. */
 export const whySubresource = 'why';
 
+/** The one that tells what happened: …/replicas/NAME/trace. */
+export const traceSubresource = 'trace';
+
 const explainedKindOf = ({ kind }: KindDefinition): ExplainedKind | undefined =>
   explainedKinds.find((explained) => explained === kind);
 
@@ -31,4 +34,20 @@ export async function explainOver(
   const named = node === null || node === '' ? 'Explanation' : 'NodeVerdicts';
   const { encoding } = negotiate(request.accept);
   return valueResponse(200, { apiVersion: 'berth.dev/v1', kind: named, ...answer }, encoding);
+}
+
+/** Tells what happened to an object. Whoever may read it may ask. */
+export async function traceOver(
+  explain: Explain,
+  kind: KindDefinition,
+  request: ApiRequest,
+  { namespace, name = '' }: ResourcePath,
+): Promise<ApiResponse> {
+  const explained = explainedKindOf(kind);
+  if (explained === undefined) throw new Error(`${kind.kind} is not explained`);
+  const target = { kind: explained, name, ...(namespace !== undefined && { tenant: namespace }) };
+  const { identity } = request;
+  const trace = await explain.trace(target, identity.kind === 'tenant' ? identity.tenant : undefined);
+  const { encoding } = negotiate(request.accept);
+  return valueResponse(200, { apiVersion: 'berth.dev/v1', kind: 'Trace', ...trace }, encoding);
 }

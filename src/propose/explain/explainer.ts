@@ -8,7 +8,12 @@ import type {
   NodeVerdicts,
   PlacementFacts,
 } from '../../model/explanation.js';
+import type { Attention } from '../../model/attention.js';
+import type { Endpoints } from '../../model/kinds/endpoints.js';
 import type { Gang } from '../../model/kinds/gang.js';
+import type { Lease } from '../../model/kinds/lease.js';
+import type { Region } from '../../model/kinds/region.js';
+import type { Trace } from '../../model/trace.js';
 import type { NodeLedger } from '../../model/kinds/node-ledger.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
@@ -17,11 +22,13 @@ import type { Workload } from '../../model/kinds/workload.js';
 import type { BerthObject } from '../../model/object.js';
 import type { Objects } from '../../model/ports.js';
 import type { Verdict } from '../contract.js';
+import { attentionOf } from './attention-of.js';
 import { digestOf } from './digest-decision.js';
 import { explainGang } from './explain-gang.js';
 import { explainNode } from './explain-node.js';
 import { explainReplica, type ObjectSide } from './explain-replica.js';
 import { explainWorkload } from './explain-workload.js';
+import { traceOf } from './trace-of.js';
 
 /** What the rules of the scheduler say of a replica, on the cell as it is now. */
 export interface PlacementLook {
@@ -31,12 +38,15 @@ export interface PlacementLook {
 }
 
 export interface ExplainerParts {
-  readonly objects: Pick<Objects, 'get' | 'list'>;
+  readonly objects: Pick<Objects, 'get' | 'list' | 'version'>;
   readonly decisions: () => Pick<Decisions, 'list'>;
   readonly placement: PlacementLook;
 }
 
 const decisionsShown = 5;
+const decisionsTraced = 100;
+// Who has more to look at begins with these.
+const attentionMax = 200;
 
 /** Answers why: looks up what there is to know of a target and has the pure functions beside it say what it means. */
 export class Explainer implements Explain {
@@ -83,6 +93,55 @@ export class Explainer implements Explain {
         against.length === 0
           ? `node ${node} would take replica ${namespace}/${name} now`
           : `node ${node} does not take replica ${namespace}/${name}: ${[...new Set(against.map(({ filter, reason = filter }) => reason))].join(', ')}`,
+    };
+  }
+
+  async trace(target: ExplainTarget, onlyTenant: string | undefined): Promise<Trace> {
+    const { objects } = this.parts;
+    const { kind, tenant, name } = target;
+    this.#found(kind, tenant, name);
+    const replicas = this.#replicas(kind === 'Node' ? onlyTenant : tenant, ({ metadata, spec, status }) => {
+      if (kind === 'Replica') return metadata.name === name;
+      if (kind === 'Node') return status?.binding?.node === name;
+      return kind === 'Gang' ? spec.gang === name : spec.workload === name;
+    });
+    const nodes = new Set(
+      kind === 'Node' ? [name] : replicas.flatMap(({ status }) => status?.binding?.node ?? []),
+    );
+    const about = new Set([name, ...replicas.map(({ metadata }) => metadata.name)]);
+    const events: BerthObject[] = [];
+    for (const event of objects.list<BerthObject>('Event', kind === 'Node' ? onlyTenant : tenant))
+      if (about.has(involvedIn(event))) events.push(event);
+    const decisions = await this.parts
+      .decisions()
+      .list({ ...this.#about(target, onlyTenant), limit: decisionsTraced });
+    const told = traceOf({
+      ...{ replicas, events, decisions: decisions.items },
+      nodes: [...nodes].flatMap((node) => objects.get<Node>('Node', undefined, node) ?? []),
+    });
+    return { target, ...told, unanswered: decisions.unanswered };
+  }
+
+  attention(onlyTenant: string | undefined): Attention {
+    const { objects } = this.parts;
+    const ofCell = <T extends BerthObject>(kind: string): readonly T[] =>
+      onlyTenant === undefined ? [...objects.list<T>(kind)] : [];
+    const nodes = ofCell<Node>('Node');
+    const workloads = [...objects.list<Workload>('Workload', onlyTenant)];
+    const items = attentionOf({
+      ...{ nodes, workloads, regions: ofCell<Region>('Region'), leases: ofCell<Lease>('Lease') },
+      endpoints: objects.list<Endpoints>('Endpoints', onlyTenant),
+      replicasOf: ({ metadata }) =>
+        this.#replicas(
+          metadata.namespace,
+          ({ spec, status }) => spec.workload === metadata.name && status?.stage === 'Unknown',
+        ),
+    });
+    return {
+      items: items.slice(0, attentionMax),
+      more: Math.max(0, items.length - attentionMax),
+      looked: { nodes: nodes.length, workloads: workloads.length },
+      revision: objects.version,
     };
   }
 
@@ -189,5 +248,10 @@ export class Explainer implements Explain {
     };
   }
 }
+
+/** A parsed boundary: events have their fields beside the metadata. */
+const involvedIn = (event: BerthObject): string =>
+  (event as BerthObject & { readonly involvedObject?: { readonly name?: string } }).involvedObject?.name ??
+  '';
 
 const isWaiting = ({ status }: Replica): boolean => (status?.stage ?? 'Queued') === 'Queued';

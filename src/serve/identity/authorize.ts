@@ -62,7 +62,7 @@ export function authorize(identity: Identity, request: AccessRequest): Access {
   if ('actsForNode' in request) return authorizeNode(identity, request);
   if ('tokensOf' in request) return authorizeTokens(identity, request);
   const subresource = request.subresource ?? '';
-  if (subresource === 'why') return mayAskWhy(identity, request);
+  if (subresource === 'why' || subresource === 'trace') return mayAskWhy(identity, request);
   if (request.kind.kind === 'Replica' && (subresource === 'log' || subresource === 'exec'))
     return subresource === 'log' ? mayReadLog(identity, request) : mayExec(identity, request);
   if (!includes(['', 'status', 'scale'], subresource)) {
@@ -258,6 +258,8 @@ function authorizeNode(identity: Identity, { verb, actsForNode: node }: NodeRequ
       );
 }
 
+/** What needs attention: everywhere, for a tenant what is its own. */
+export const attentionPath = '/attention';
 /** Where Prometheus finds what to scrape: all targets, for a tenant its own. */
 export const discoveryTargetsPath = '/discovery/prometheus';
 const auditPath = '/apis/authority.berth.dev/v1/audit';
@@ -282,10 +284,10 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
       ? allowed
       : denied('metrics speak of all tenants; admin, viewer and controllers read them');
   }
-  if (verb === 'get' && path === discoveryTargetsPath) {
+  if (verb === 'get' && (path === discoveryTargetsPath || path === attentionPath)) {
     return identity.kind === 'admin' || identity.kind === 'viewer' || identity.kind === 'tenant'
       ? allowed
-      : denied('targets are discovered by admin, viewer, and tenants their own');
+      : denied('it speaks of all tenants; admin and viewer read it, and tenants what is theirs');
   }
   if (verb === 'get' && path === nodeStreamPath) {
     return identity.kind === 'node' || identity.kind === 'hollow'

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { objectOf } from '../../model/fake-objects.fixture.js';
+import type { Endpoints } from '../../model/kinds/endpoints.js';
+import type { Lease } from '../../model/kinds/lease.js';
+import type { Node } from '../../model/kinds/node.js';
+import type { Region } from '../../model/kinds/region.js';
+import type { Replica } from '../../model/kinds/replica.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import { type AttentionFacts, attentionOf } from './attention-of.js';
+
+const at = '2026-01-01T00:00:00Z';
+const so = (type: string, more: object = {}) => ({ type, status: 'True', lastTransitionTime: at, ...more });
+const node = (name: string, status: object, spec: object = {}): Node =>
+  objectOf('Node', undefined, name, { spec, status }) as Node;
+const workload = (name: string, status: object): Workload =>
+  objectOf('Workload', 'shop', name, { spec: {}, status }) as Workload;
+const shown = (facts: Partial<AttentionFacts>): string[] =>
+  attentionOf({
+    ...{ nodes: [], regions: [], leases: [], workloads: [], endpoints: [], replicasOf: () => [] },
+    ...facts,
+  }).map(({ severity, kind, name, reason, nextMove }) => `${severity} ${kind}/${name} ${reason} ${nextMove}`);
+
+describe('what needs attention', () => {
+  it.each<[string, Partial<AttentionFacts>, string[]]>([
+    ['nothing', { nodes: [node('n1', { reachability: 'Fresh' })] }, []],
+    [
+      'a node whose lease has expired',
+      { nodes: [node('n1', { reachability: 'Unknown' })] },
+      ['Broken Node/n1 NodeUnknown agent:n1'],
+    ],
+    [
+      'a node that is late',
+      { nodes: [node('n1', { reachability: 'Suspect' })] },
+      ['Degraded Node/n1 NodeSuspect agent:n1'],
+    ],
+    [
+      'a fence that was overrun',
+      { nodes: [node('n1', { reachability: 'Fresh', conditions: [so('FenceOverrun')] })] },
+      ['Broken Node/n1 FenceOverrun operator'],
+    ],
+    [
+      'a drain that is stuck on another',
+      {
+        nodes: [
+          node(
+            'n1',
+            { drain: { state: 'Stuck', startedAt: at, replicas: [{ nextMove: 'user:shop' }] } },
+            { drain: {} },
+          ),
+        ],
+      },
+      ['Degraded Node/n1 DrainStuck user:shop'],
+    ],
+    [
+      'a node that is drained',
+      { nodes: [node('n1', { drain: { state: 'Complete', startedAt: at } }, { drain: {} })] },
+      ['Notice Node/n1 Drained operator'],
+    ],
+    [
+      'a node that is cordoned',
+      { nodes: [node('n1', {}, { unschedulable: true })] },
+      ['Notice Node/n1 Cordoned operator'],
+    ],
+    [
+      'a region where repair is held back',
+      {
+        regions: [objectOf('Region', undefined, 'eu', { status: { conditions: [so('Braked')] } }) as Region],
+      },
+      ['Degraded Region/eu Braked operator'],
+    ],
+    [
+      'a controller that nobody is',
+      { leases: [objectOf('Lease', undefined, 'drain', { spec: { holder: '' } }) as Lease] },
+      ['Broken Lease/drain NobodyLeads operator'],
+    ],
+    [
+      'a workload that has failed for good',
+      { workloads: [workload('sums', { conditions: [so('Failed', { reason: 'BackoffLimitExceeded' })] })] },
+      ['Broken Workload/sums BackoffLimitExceeded user:shop'],
+    ],
+    [
+      'a workload of which some are missing, and one of which all are',
+      {
+        workloads: [
+          workload('api', {
+            desired: 3,
+            readyReplicas: 2,
+            progress: { limitedBy: 'Quota', nextMove: 'scheduler' },
+          }),
+          workload('web', {
+            desired: 2,
+            readyReplicas: 0,
+            progress: { limitedBy: 'Scheduling', nextMove: 'scheduler' },
+          }),
+        ],
+      },
+      ['Broken Workload/web LimitedByScheduling scheduler', 'Degraded Workload/api LimitedByQuota scheduler'],
+    ],
+    [
+      'replicas of unknown fate',
+      { workloads: [workload('api', { unknownReplicas: 1 })] },
+      ['Degraded Workload/api ReplicasUnknown repair-controller'],
+    ],
+    [
+      'endpoints as last known',
+      {
+        endpoints: [
+          objectOf('Endpoints', 'shop', 'api', { status: { source: 'LastKnown' } }) as unknown as Endpoints,
+        ],
+      },
+      ['Degraded Endpoints/api LastKnown operator'],
+    ],
+  ])('%s', (_what, facts, expected) => {
+    expect(shown(facts)).toEqual(expected);
+  });
+
+  it('a replica that only a person can judge is said by name, with what they could attest', () => {
+    const replica = objectOf('Replica', 'shop', 'once-0-1', {
+      status: {
+        ...{ stage: 'Unknown', binding: { node: 'n7' } },
+        conditions: [so('NeedsHuman', { message: 'attest that it stopped' })],
+      },
+    }) as Replica;
+    const [item] = attentionOf({
+      ...{ nodes: [], regions: [], leases: [], endpoints: [], replicasOf: () => [replica] },
+      workloads: [workload('once', { unknownReplicas: 1 })],
+    });
+    expect(item).toMatchObject({
+      ...{ severity: 'Broken', reason: 'NeedsHuman', nextMove: 'operator' },
+      message: 'once-0-1 on n7: attest that it stopped',
+    });
+  });
+});
