@@ -1,5 +1,3 @@
-import type { ExplainTarget } from './explanation.js';
-
 /** One thing that happened to a target or to what it stands on. */
 export interface TraceEntry {
   readonly at: string;
@@ -16,7 +14,6 @@ export interface TraceEntry {
 }
 
 export interface Trace {
-  readonly target: ExplainTarget;
   /** In the order in which it happened, by the times that the records carry. */
   readonly entries: readonly TraceEntry[];
   /** So many earlier ones are not shown. */

@@ -49,5 +49,5 @@ export async function traceOver(
   const { identity } = request;
   const trace = await explain.trace(target, identity.kind === 'tenant' ? identity.tenant : undefined);
   const { encoding } = negotiate(request.accept);
-  return valueResponse(200, { apiVersion: 'berth.dev/v1', kind: 'Trace', ...trace }, encoding);
+  return valueResponse(200, { apiVersion: 'berth.dev/v1', kind: 'Trace', target, ...trace }, encoding);
 }

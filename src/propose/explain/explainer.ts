@@ -119,7 +119,7 @@ export class Explainer implements Explain {
       ...{ replicas, events, decisions: decisions.items },
       nodes: [...nodes].flatMap((node) => objects.get<Node>('Node', undefined, node) ?? []),
     });
-    return { target, ...told, unanswered: decisions.unanswered };
+    return { ...told, unanswered: decisions.unanswered };
   }
 
   attention(onlyTenant: string | undefined): Attention {
