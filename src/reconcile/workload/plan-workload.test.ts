@@ -130,6 +130,19 @@ describe('the plan of a slot that is wanted', () => {
     expect(plan(inputOf(service(1), replicas))).toEqual(['Forget web-0-1']);
   });
 
+  it('[S12] makes one beside a lost one when repair says so, and not a second', () => {
+    const replaceable = {
+      ...{ type: 'Replaceable', status: 'True' as const, reason: 'SilentForLong', message: '' },
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const lost = replicaOf(0, 'Unknown', { conditions: [replaceable] });
+    expect(plan(inputOf(service(1), [replicaOf(0, 'Unknown')]))).toEqual([]);
+    expect(plan(inputOf(service(1), [lost]))).toEqual(['Incarnate 0/2 Queued']);
+    const again = replicaOf(0, 'Unknown', { incarnation: 2, conditions: [replaceable] });
+    expect(plan(inputOf(service(1), [replicaOf(0, 'Unknown'), again]))).toEqual([]);
+    expect(plan(inputOf(service(0), [lost]))).toEqual(['Evict web-0-1 ScaledDown']);
+  });
+
   it('leaves a lost one that was replaced to repair', () => {
     const replicas = [replicaOf(0, 'Unknown'), replicaOf(0, 'Ready', { incarnation: 2 })];
     expect(plan(inputOf(service(1), replicas))).toEqual([]);
