@@ -3,6 +3,7 @@ import { agentBench } from './agent.js';
 import { apiBench } from './api.js';
 import { bindBench } from './bind.js';
 import { decideBench } from './decide.js';
+import { detectBench } from './detect.js';
 import { etcdBench } from './etcd.js';
 import { lmdbBench } from './lmdb.js';
 import { type Bench, type Figure, isMissed, shownFigure } from './measure.js';
@@ -25,6 +26,7 @@ const benches: readonly Bench[] = [
   preemptBench,
   simulateBench,
   agentBench,
+  detectBench,
 ];
 
 const asked = process.argv.slice(2);
