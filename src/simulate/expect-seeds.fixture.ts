@@ -3,7 +3,7 @@ import { runScenario } from './run-scenario.js';
 import type { Scenario } from './scenario.js';
 import { scenarios } from './scenarios/all.js';
 
-const large: readonly string[] = ['swarm', 'fence', 'node-sessions'];
+const large: readonly string[] = ['swarm', 'fence', 'node-sessions', 'agents'];
 
 /** A seed of a large world takes some seconds, one of a small world less than one. */
 export const largeScenarios = scenarios.filter(({ name }) => large.includes(name));

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Env, Timer } from '../../env/env.js';
 import { readLines } from '../../model/read-lines.js';
 import type { RunnerEvent } from '../runner.js';
-import { type AgentSays, permitOf, protocolVersion, type SupervisorSays, type Welcome } from './protocol.js';
+import { type AgentSays, protocolVersion, type SupervisorSays, type Welcome } from './protocol.js';
+import { obey } from './obey.js';
 import { withSocketPath } from './socket-path.js';
 import type { Supervisor } from './supervisor.js';
 
@@ -76,22 +77,8 @@ export class SupervisorServer {
     if (message.kind === 'hello') return this.#welcome(socket, supervisor, message.version);
     // One that was passed over has nothing to say any more.
     if (socket !== this.#agent) return;
-    switch (message.kind) {
-      case 'start':
-        return supervisor.start(message.spec);
-      case 'stop':
-        return supervisor.stop(message.uid, message.graceSeconds);
-      case 'forget':
-        return supervisor.forget(message.uid);
-      case 'permit':
-        return supervisor.permit(permitOf(message.permit));
-      case 'end':
-        void supervisor.endAll(message.graceSeconds).then(() => this.parts.onOver());
-        return;
-      default:
-        // What a newer agent says and this supervisor does not know yet.
-        return;
-    }
+    if (message.kind === 'end') void supervisor.endAll(message.graceSeconds).then(() => this.parts.onOver());
+    else obey(supervisor, message);
   }
 
   #welcome(socket: Socket, supervisor: Supervisor, version: number): void {

@@ -1,5 +1,6 @@
 import type { Scenario } from '../scenario.js';
 import { bindDuringNodeFailureScenarios } from './bind-during-node-failure.js';
+import { agents } from './agents.js';
 import { drainRace } from './drain-race.js';
 import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
@@ -27,5 +28,6 @@ export const scenarios: readonly Scenario[] = [
   preemption,
   fence,
   nodeSessions,
+  agents,
   swarm,
 ];

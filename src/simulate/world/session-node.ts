@@ -47,7 +47,7 @@ export function startSessionNode(
 }
 
 /** Tells the world when the node hears that it shall stop something. */
-const overheard = (world: World, streams: NodeStreams): NodeStreams => ({
+export const overheard = (world: World, streams: NodeStreams): NodeStreams => ({
   register: (input) => streams.register(input),
   open: (hello, ears) =>
     streams.open(hello, {

@@ -6,6 +6,7 @@ import type { ClockShape, VirtualMachine, VirtualTime } from '../../env/virtual.
 export class Life {
   readonly env: Env;
   #isOver = false;
+  readonly #onEnd: (() => void)[] = [];
 
   constructor(
     readonly member: SimProcess,
@@ -30,6 +31,12 @@ export class Life {
 
   end(): void {
     this.#isOver = true;
+    for (const callback of this.#onEnd) callback();
+  }
+
+  /** What others notice of its end: the kernel of its machine. */
+  onEnd(callback: () => void): void {
+    this.#onEnd.push(callback);
   }
 
   /** What comes of a call that leaves the process: after a crash, nothing ever. */

@@ -1,0 +1,183 @@
+import type { RunFacts } from '../../agent/supervisor/machine.js';
+import type {
+  GateEars,
+  JournalEntry,
+  Machine,
+  ProcessIdentity,
+  RunExit,
+  RunHandle,
+  RunJournal,
+  RunSpec,
+} from '../../agent/supervisor/machine.js';
+import { MemoryRefusals } from '../../agent/refusals.js';
+import type { Clock, Env } from '../../env/env.js';
+import type { Random } from '../../env/random.js';
+import { fenceContract } from '../../model/fence-contract.js';
+import type { Life } from './sim-process.js';
+import type { World } from './world.js';
+
+interface Process {
+  readonly facts: RunFacts;
+  readonly identity: ProcessIdentity;
+  readonly isStubborn: boolean;
+  /** Whose child it is, or who has adopted it. */
+  parent: Life;
+  isOpen: boolean;
+  isDying: boolean;
+  onExit: (exit: RunExit) => void;
+}
+
+// All that §8 allows between the order to kill and the end: the margin that the supervisor leaves, and a stall.
+const killMsMax = (fenceContract.killMarginSeconds + fenceContract.stallSecondsMax) * 1_000 - 500;
+
+/**
+ * A simulated machine: its processes, its disk and its boot time, which agents and supervisors share and which outlive them.
+ * What executes is told to the world, which knows what may not.
+ */
+export class Computer {
+  /** On disk: what supervisors have written down, and what agents refuse. */
+  readonly journal: JournalEntry[] = [];
+  readonly refusals = new MemoryRefusals();
+  readonly #processes = new Map<string, Process>();
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #boots = 1;
+  #pids = 1;
+
+  constructor(
+    private readonly world: World,
+    readonly name: string,
+  ) {
+    this.#random = world.wire.random.stream(`computer ${name}`);
+    // Its clock is as wrong as §8 allows, and no more.
+    const rate = 1 + (this.#random.float() * 2 - 1) * fenceContract.driftMax;
+    this.#clock = world.time.machine(`computer ${name}`, { rate }).env.clock;
+  }
+
+  get isIdle(): boolean {
+    return this.#processes.size === 0;
+  }
+
+  /** A process of this machine has the machine's boot time. */
+  envOf(life: Life): Env {
+    const { env } = life;
+    return { ...env, clock: { ...env.clock, boot: () => this.#clock.boot() } };
+  }
+
+  /** The machine as one life of its supervisor has it. The kernel sees when that life ends. */
+  machineOf(life: Life): Machine {
+    life.onEnd(() => this.#supervisorDied(life));
+    return {
+      canFence: true,
+      prepare: (spec, ears) => this.#prepare(life, spec, ears),
+      adopt: (facts, identity, onExit) => this.#adopt(life, facts, identity, onExit),
+      forget: () => undefined,
+    };
+  }
+
+  journalOf(life: Life): RunJournal {
+    return {
+      append: (entry, onDurable) => {
+        this.journal.push(entry);
+        if (onDurable !== undefined) life.env.after(1 + this.#random.integer(15), () => onDurable());
+      },
+    };
+  }
+
+  /** Everything stops at once; what is on disk stays. */
+  reboot(): void {
+    this.#boots += 1;
+    for (const uid of [...this.#processes.keys()]) this.#end(uid, undefined);
+  }
+
+  #prepare(life: Life, spec: RunSpec, ears: GateEars): RunHandle {
+    const { uid, execution, isFenced, labels } = spec;
+    const identity = { bootId: `boot-${this.#boots}`, pid: (this.#pids += 1), startTicks: this.#pids };
+    const process: Process = {
+      ...{
+        facts: { uid, execution, isFenced, labels },
+        identity,
+        parent: life,
+        isOpen: false,
+        isDying: false,
+      },
+      ...{ isStubborn: this.#random.chance(0.15), onExit: (exit) => ears.onExit(exit) },
+    };
+    this.#processes.set(uid, process);
+    life.env.after(5 + this.#random.integer(40), () => {
+      if (this.#processes.get(uid) === process && !process.isDying) ears.onGated(identity);
+    });
+    return this.#handle(process);
+  }
+
+  #adopt(
+    life: Life,
+    { uid }: RunFacts,
+    { bootId, pid }: ProcessIdentity,
+    onExit: (exit: RunExit) => void,
+  ): RunHandle | undefined {
+    const process = this.#processes.get(uid);
+    if (process?.identity.pid !== pid || process.identity.bootId !== bootId) return undefined;
+    process.parent = life;
+    process.onExit = () => onExit({});
+    return this.#handle(process);
+  }
+
+  #handle(process: Process): RunHandle {
+    const { uid } = process.facts;
+    const isThere = (): boolean => this.#processes.get(uid) === process;
+    return {
+      open: () => {
+        if (!isThere() || process.isDying) return;
+        process.isOpen = true;
+        this.#note(process.facts, true);
+        this.#mayExit(process);
+      },
+      terminate: () => {
+        if (!isThere() || !process.isOpen) return false;
+        if (!process.isStubborn) this.#endIn(process, this.#random.integer(2_000), { exitCode: 143 });
+        return true;
+      },
+      kill: () => this.#kill(process),
+    };
+  }
+
+  #kill(process: Process): void {
+    if (process.isDying) return;
+    process.isDying = true;
+    const ms = this.#random.chance(0.2) ? this.#random.integer(killMsMax) : this.#random.integer(50);
+    this.#endIn(process, ms, { exitCode: 137, signal: 'SIGKILL' });
+  }
+
+  /** Some end by themselves, while things go wrong. */
+  #mayExit(process: Process): void {
+    if (this.world.faults.isStopped || !this.#random.chance(0.05)) return;
+    this.#endIn(process, this.#random.integer(60_000), { exitCode: this.#random.integer(2) });
+  }
+
+  #supervisorDied(life: Life): void {
+    for (const process of this.#processes.values())
+      if (process.parent === life && (process.facts.isFenced || !process.isOpen)) {
+        process.isDying = true;
+        this.#endIn(process, 1 + this.#random.integer(20), {});
+      }
+  }
+
+  #endIn(process: Process, ms: number, exit: RunExit): void {
+    this.world.wire.after(ms, () => {
+      if (this.#processes.get(process.facts.uid) === process) this.#end(process.facts.uid, exit);
+    });
+  }
+
+  #end(uid: string, exit: RunExit | undefined): void {
+    const process = this.#processes.get(uid);
+    if (process === undefined) return;
+    this.#processes.delete(uid);
+    if (process.isOpen) this.#note(process.facts, false);
+    if (exit !== undefined && !process.parent.isOver) process.parent.env.after(1, () => process.onExit(exit));
+  }
+
+  #note({ uid, labels: { tenant, workload, slot } }: RunFacts, running: boolean): void {
+    this.world.noteExecution({ tenant, workload, slot, uid, running, atMs: this.world.time.nowMs });
+  }
+}

@@ -1,0 +1,146 @@
+import { NodeSession } from '../../agent/node-session.js';
+import type { Runner } from '../../agent/runner.js';
+import { obey } from '../../agent/supervisor/obey.js';
+import { pastRuns } from '../../agent/supervisor/past-runs.js';
+import type { AgentSays } from '../../agent/supervisor/protocol.js';
+import { RunMirror } from '../../agent/supervisor/run-mirror.js';
+import { runSpecOf } from '../../agent/supervisor/run-spec.js';
+import { Supervisor } from '../../agent/supervisor/supervisor.js';
+import { KeptDriver } from '../../agent/upkeep/kept-driver.js';
+import { Wheel } from '../../agent/wheel.js';
+import type { NodeShape } from './agent.js';
+import { Computer } from './computer.js';
+import { remoteStreams } from './node-link.js';
+import { overheard } from './session-node.js';
+import type { Life, SimProcess } from './sim-process.js';
+import type { World } from './world.js';
+
+export interface MachineNode {
+  readonly agent: SimProcess;
+  readonly supervisor: SimProcess;
+  /** Both and all that runs stop at once; the world starts the two again. */
+  reboot(): void;
+  /** Nothing runs for a while, boot time goes on. */
+  suspend(ms: number): void;
+}
+
+/** A machine with the real agent and the real supervisor on it, as two processes that crash each for itself. */
+export function startMachineNode(
+  world: World,
+  servers: readonly SimProcess[],
+  shape: NodeShape,
+): MachineNode {
+  const { name } = shape;
+  const computer = new Computer(world, name);
+  const socket = new Socket();
+  const supervisor = world.addProcess(`supervisor-${name}`, async (life) => {
+    const core = new Supervisor(
+      {
+        ...{
+          machine: computer.machineOf(life),
+          journal: computer.journalOf(life),
+          env: computer.envOf(life),
+        },
+        onEvent: (event) => socket.toAgent(life, (mirror) => mirror.happened(event)),
+      },
+      pastRuns(computer.journal).values(),
+    );
+    socket.serve(life, core);
+    await new Promise(() => undefined);
+  });
+  const agent = world.addProcess(`agent-${name}`, async (life) => {
+    const env = computer.envOf(life);
+    const mirror = new RunMirror((message) => socket.toSupervisor(life, message));
+    await new Promise<void>((resolve) => socket.connect(life, mirror, resolve));
+    const wheel = new Wheel(env);
+    const { isUnfenced: _, name: __, ...offer } = shape;
+    new NodeSession({
+      streams: overheard(world, remoteStreams(world, life, servers)),
+      driver: new KeptDriver({
+        ...{ runners: [runnerOver(mirror, life, name)], env, wheel },
+        caller: { ask: (_, answer) => void env.after(1, () => answer(undefined)) },
+        place: { node: name, region: shape.region ?? '', zone: shape.zone ?? '' },
+      }),
+      ...{ env, wheel, refusals: computer.refusals, onProblem: () => undefined },
+      offer: { ...offer, node: name, capacity: offer.allocatable, agent: { fencing: 'Supported' } },
+    }).start();
+    await new Promise(() => undefined);
+  });
+  world.isIdle.set(name, () => agent.life === undefined && computer.isIdle);
+  return {
+    ...{ agent, supervisor },
+    reboot: () => {
+      agent.crash();
+      supervisor.crash();
+      computer.reboot();
+    },
+    suspend: (ms) => {
+      agent.life?.machine.suspend(ms);
+      supervisor.life?.machine.suspend(ms);
+    },
+  };
+}
+
+const runnerOver = (mirror: RunMirror, life: Life, node: string): Runner => ({
+  ...{ name: 'process', canFence: true },
+  attach: (onEvent) => mirror.attach((event) => void life.env.after(0, () => onEvent(event))),
+  list: () => mirror.list(),
+  start: (launch) => mirror.start(runSpecOf(launch, { node })),
+  stop: (uid, graceSeconds) => mirror.stop(uid, graceSeconds),
+  forget: (uid) => mirror.forget(uid),
+  permit: (permit) => mirror.permit(permit),
+  exec: () => {
+    throw new Error('nobody runs anything beside a simulated process');
+  },
+  usage: () => undefined,
+});
+
+/** The socket between an agent and its supervisor: in order both ways, and gone with either of them. */
+class Socket {
+  #server: { readonly life: Life; readonly core: Supervisor } | undefined;
+  #client: { readonly life: Life; readonly mirror: RunMirror; readonly onWelcome: () => void } | undefined;
+  readonly #up: AgentSays[] = [];
+  readonly #down: ((mirror: RunMirror) => void)[] = [];
+
+  serve(life: Life, core: Supervisor): void {
+    this.#server = { life, core };
+    this.#meet();
+  }
+
+  connect(life: Life, mirror: RunMirror, onWelcome: () => void): void {
+    this.#client = { life, mirror, onWelcome };
+    this.#meet();
+  }
+
+  toSupervisor(from: Life, message: AgentSays): void {
+    const server = this.#server;
+    if (server === undefined || server.life.isOver || this.#client?.life !== from) return;
+    this.#up.push(message);
+    server.life.env.after(1, () => {
+      const next = this.#server === server ? this.#up.shift() : undefined;
+      if (next !== undefined && next.kind !== 'hello' && next.kind !== 'end') obey(server.core, next);
+    });
+  }
+
+  toAgent(from: Life, tell: (mirror: RunMirror) => void): void {
+    const client = this.#client;
+    if (client === undefined || client.life.isOver || this.#server?.life !== from) return;
+    this.#down.push(tell);
+    client.life.env.after(1, () => {
+      if (this.#client === client) this.#down.shift()?.(client.mirror);
+    });
+  }
+
+  /** A new connection: what was on its way is lost, and the agent learns what there is. */
+  #meet(): void {
+    const { server, client } = { server: this.#server, client: this.#client };
+    this.#up.length = 0;
+    this.#down.length = 0;
+    if (server === undefined || client === undefined || server.life.isOver || client.life.isOver) return;
+    const runs = server.core.list();
+    this.toAgent(server.life, (mirror) => {
+      mirror.welcomed({ runs });
+      client.onWelcome();
+    });
+  }
+}
