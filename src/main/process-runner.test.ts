@@ -88,6 +88,14 @@ describe('a process', () => {
     expect(await home.ended('a')).toMatchObject({ reason: 'OutOfMemory', exitCode: 137 });
   });
 
+  it('that fills its scratch directory is DiskQuotaExceeded', async () => {
+    const fill = 'head -c 20000000 /dev/zero >full; exec sleep 4329.5';
+    runner.start(launch('a', shell(fill), { template: { scratchLimit: '10M' } }));
+    runner.start(launch('b', shell(fill), { template: { scratchLimit: '1Gi' } }));
+    expect(await home.ended('a')).toMatchObject({ reason: 'DiskQuotaExceeded', exitCode: 137 });
+    expect([...runner.list()].find(({ uid }) => uid === 'b')?.state.at).toBe('Running');
+  });
+
   it('tells by which signal it ended', async () => {
     runner.start(launch('a', shell('kill -SEGV $$')));
     expect(await home.ended('a')).toEqual({ reason: 'Killed', exitCode: 139, message: 'by SIGSEGV' });

@@ -21,6 +21,7 @@ import { ProcessRun } from './process-run.js';
 import { markName, markOf, ProcessTree } from './process-tree.js';
 import { RunFiles } from './run-files.js';
 import { RunOutput } from './run-output.js';
+import { ScratchWatch } from './scratch-watch.js';
 
 export interface ProcessMachineParts {
   /** The agent's directory. */
@@ -36,11 +37,13 @@ export class ProcessMachine implements Machine {
   readonly canFence: boolean;
   readonly #files: RunFiles;
   readonly #pipes: PipePool;
+  readonly #scratches: ScratchWatch;
   readonly #bootId = bootId();
 
   constructor(private readonly parts: ProcessMachineParts) {
     this.canFence = parts.isolation.kind === 'Namespace';
     this.#files = new RunFiles(parts.dir);
+    this.#scratches = new ScratchWatch(parts.env);
     mkdirSync(parts.dir, { recursive: true });
     this.#pipes = new PipePool(this.#files.pipes);
   }
@@ -53,7 +56,7 @@ export class ProcessMachine implements Machine {
     }
   }
 
-  adopt(facts: RunFacts, identity: ProcessIdentity, onExit: (exit: RunExit) => void): RunHandle | undefined {
+  adopt(facts: RunFacts, identity: ProcessIdentity, ears: Omit<GateEars, 'onGated'>): RunHandle | undefined {
     const { isolation, cgroups, env } = this.parts;
     if (identity.bootId !== this.#bootId) return undefined;
     const cgroup = cgroups.find(groupOf(facts));
@@ -63,6 +66,7 @@ export class ProcessMachine implements Machine {
       cgroup?.remove();
       return undefined;
     }
+    const onExit = this.#watched(facts, ears);
     return new AdoptedRun({ tree, cgroup, output: this.#output(facts), env, onExit });
   }
 
@@ -90,8 +94,19 @@ export class ProcessMachine implements Machine {
     const output = this.#output(spec);
     return new ProcessRun(
       { ...{ spec, line, isolation, directory, filesDir, cgroup, output }, bootId: this.#bootId },
-      ears,
+      { onGated: (identity) => ears.onGated(identity), onExit: this.#watched(spec, ears) },
     );
+  }
+
+  /** Its scratch directory is looked at until it has ended. */
+  #watched({ uid, scratchBytes }: RunFacts, ears: Omit<GateEars, 'onGated'>): (exit: RunExit) => void {
+    if (scratchBytes === undefined) return (exit) => ears.onExit(exit);
+    const directory = this.#files.scratch(uid);
+    this.#scratches.watch(directory, scratchBytes, () => ears.onScratchFull());
+    return (exit) => {
+      this.#scratches.unwatch(directory);
+      ears.onExit(exit);
+    };
   }
 
   #output(run: RunFacts): RunOutput {

@@ -35,7 +35,7 @@ export class ProcessRun implements RunHandle {
 
   constructor(
     private readonly parts: ProcessRunParts,
-    private readonly ears: GateEars,
+    private readonly ears: Pick<GateEars, 'onGated' | 'onExit'>,
   ) {
     const { line, directory, filesDir, spec } = parts;
     const outputs = (['stdout', 'stderr'] as const).map((name) =>

@@ -45,11 +45,11 @@ export class FakeMachine implements Machine {
   adopt(
     { uid }: RunFacts,
     identity: ProcessIdentity,
-    onExit: (exit: RunExit) => void,
+    { onExit }: Pick<GateEars, 'onExit'>,
   ): RunHandle | undefined {
     const process = this.processes.get(uid);
     if (process?.identity.pid !== identity.pid) return undefined;
-    process.onExit = onExit;
+    process.onExit = (exit) => onExit(exit);
     return this.#handle(uid, process);
   }
 

@@ -22,6 +22,8 @@ export interface RunFacts {
   readonly execution: number;
   /** It may run only while permitted, and never without its supervisor (DESIGN §8). */
   readonly isFenced: boolean;
+  /** How much its scratch directory may hold. */
+  readonly scratchBytes?: number;
   readonly labels: LogLabels;
 }
 
@@ -61,6 +63,8 @@ export interface GateEars {
   onGated(identity: ProcessIdentity): void;
   /** Nothing of it runs any more. */
   onExit(exit: RunExit): void;
+  /** Its scratch directory holds more than it may. Told until it has ended. */
+  onScratchFull(): void;
 }
 
 /**
@@ -73,7 +77,7 @@ export interface Machine {
   /** Gives what became of it instead, if it cannot be started. */
   prepare(spec: RunSpec, ears: GateEars): RunHandle | RunEnd;
   /** A run of an earlier supervisor. Undefined: nothing of it is there. */
-  adopt(facts: RunFacts, identity: ProcessIdentity, onExit: (exit: RunExit) => void): RunHandle | undefined;
+  adopt(facts: RunFacts, identity: ProcessIdentity, ears: Omit<GateEars, 'onGated'>): RunHandle | undefined;
   /** What is kept of a replica goes: its scratch directory. */
   forget(uid: string): void;
 }

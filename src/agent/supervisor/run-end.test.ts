@@ -12,6 +12,15 @@ describe('why an execution is over', () => {
     [{ exitCode: 143, signal: 'SIGTERM' }, 'Stopped', { reason: 'Stopped', exitCode: 143 }],
     [undefined, 'Stopped', { reason: 'Stopped' }],
     [
+      { exitCode: 137, signal: 'SIGKILL' },
+      'DiskQuotaExceeded',
+      {
+        reason: 'DiskQuotaExceeded',
+        exitCode: 137,
+        message: 'its scratch directory held more than its limit',
+      },
+    ],
+    [
       { exitCode: 137, signal: 'SIGKILL', oomKills: 1 },
       undefined,
       { reason: 'OutOfMemory', exitCode: 137, message: 'it used more memory than its limit' },

@@ -2,7 +2,7 @@ import type { RunEnd } from '../runner.js';
 import type { RunExit } from './machine.js';
 
 /** What a supervisor did to end a run, if it did anything. */
-export type EndedBy = 'Stopped' | 'Fenced' | undefined;
+export type EndedBy = 'Stopped' | 'Fenced' | 'DiskQuotaExceeded' | undefined;
 
 /** Why an execution is over, from how its last process ended and what was done to it. */
 export function runEndOf(exit: RunExit | undefined, endedBy: EndedBy, overrunMs = 0): RunEnd {
@@ -15,6 +15,12 @@ export function runEndOf(exit: RunExit | undefined, endedBy: EndedBy, overrunMs 
           ? `FenceOverrun: it was ended ${(overrunMs / 1_000).toFixed(1)} s after its permit was over`
           : 'no renewal permitted it any more',
       ...(overrunMs > 0 && { overrunMs }),
+    };
+  if (endedBy === 'DiskQuotaExceeded')
+    return {
+      reason: 'DiskQuotaExceeded',
+      ...codeOf(exit),
+      message: 'its scratch directory held more than its limit',
     };
   if (exit === undefined)
     return endedBy === 'Stopped'

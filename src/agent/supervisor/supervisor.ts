@@ -93,6 +93,7 @@ export class Supervisor {
     const made = machine.prepare(spec, {
       onGated: (identity) => this.#gated(entry, identity),
       onExit: (exit) => this.#exited(entry, exit),
+      onScratchFull: () => this.#scratchFull(entry),
     });
     if ('reason' in made) return this.#ended(entry, made);
     entry.handle = made;
@@ -145,7 +146,10 @@ export class Supervisor {
       return;
     }
     entry.identity = past.identity;
-    entry.handle = this.parts.machine.adopt(facts, past.identity, () => this.#exited(entry, undefined));
+    entry.handle = this.parts.machine.adopt(facts, past.identity, {
+      onExit: () => this.#exited(entry, undefined),
+      onScratchFull: () => this.#scratchFull(entry),
+    });
     if (entry.handle === undefined) return this.#exited(entry, undefined);
     // [S5] It was to end with the supervisor that started it. If it still ends, nothing of it may be reported gone before.
     if (facts.isFenced) this.#kill(entry);
@@ -195,6 +199,12 @@ export class Supervisor {
     entry.timer = this.parts.env.after(killAgainMs, () => this.#kill(entry));
   }
 
+  #scratchFull(entry: Entry): void {
+    if (entry.end !== undefined || entry.endedBy !== undefined) return;
+    entry.endedBy = 'DiskQuotaExceeded';
+    this.#kill(entry);
+  }
+
   #fenced(): Entry[] {
     return [...this.#runs.values()].filter(({ facts, end }) => facts.isFenced && end === undefined);
   }
@@ -236,8 +246,9 @@ const notPermitted: RunEnd = {
   message: 'no renewal permits to start it: its fence would be over too soon',
 };
 
-const factsOf = ({ uid, execution, isFenced, labels }: RunSpec): RunFacts => ({
+const factsOf = ({ uid, execution, isFenced, scratchBytes, labels }: RunSpec): RunFacts => ({
   ...{ uid, execution, isFenced, labels },
+  ...(scratchBytes !== undefined && { scratchBytes }),
 });
 
 function shown({ facts: { uid, execution, isFenced }, identity, end }: Entry): Run {

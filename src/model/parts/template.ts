@@ -1,5 +1,16 @@
 import type { Static } from 'typebox';
-import { choice, count, listByKey, listOf, mapOf, record, seconds, setOf, text } from '../fields.js';
+import {
+  choice,
+  count,
+  listByKey,
+  listOf,
+  mapOf,
+  quantity,
+  record,
+  seconds,
+  setOf,
+  text,
+} from '../fields.js';
 import { amountFields } from './amounts.js';
 import { probe } from './probe.js';
 
@@ -74,6 +85,9 @@ export const template = record(
     ),
     terminationGraceSeconds: seconds(
       'How long it gets to stop after being asked, before it is killed. Default 8. A fence does not wait longer than 8.',
+    ),
+    scratchLimit: quantity(
+      'How much its scratch directory may hold: 1Gi. It is ended (DiskQuotaExceeded) soon after it holds more. Only for a process; not limited if left out.',
     ),
     minReadySeconds: seconds('How long it must stay ready before it takes traffic. Default 0.'),
     restart: record(

@@ -70,7 +70,7 @@ export class Computer {
     return {
       canFence: true,
       prepare: (spec, ears) => this.#prepare(life, spec, ears),
-      adopt: (facts, identity, onExit) => this.#adopt(life, facts, identity, onExit),
+      adopt: (facts, identity, ears) => this.#adopt(life, facts, identity, ears),
       forget: () => undefined,
     };
   }
@@ -114,7 +114,7 @@ export class Computer {
     life: Life,
     { uid }: RunFacts,
     { bootId, pid }: ProcessIdentity,
-    onExit: (exit: RunExit) => void,
+    { onExit }: Pick<GateEars, 'onExit'>,
   ): RunHandle | undefined {
     const process = this.#processes.get(uid);
     if (process?.identity.pid !== pid || process.identity.bootId !== bootId) return undefined;
