@@ -4,14 +4,13 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { childrenOf, signal } from '../agent/process/proc.js';
-import { startBerth } from '../cli/berth.fixture.js';
 import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
 import { fenceContract } from '../model/fence-contract.js';
 import { readLines } from '../model/read-lines.js';
 import { fenceKey } from '../model/records.js';
 import { LmdbStore } from '../store/lmdb.js';
-import { fixturePath } from '../../testing/run-process.js';
+import { fixturePath, run } from '../../testing/run-process.js';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { startProxy, type TcpProxy } from '../../testing/tcp-proxy.js';
 import { env, until } from './process-runner.fixture.js';
@@ -277,10 +276,9 @@ describe('[S5] two machines and a job that may run only once', () => {
       );
       expect(said).toMatch(/ran .* s longer on .* than it was permitted to/);
       expect(overrunOf('Node', undefined, agent.node)).toBe(said);
-      const why = startBerth(['why', `replica/${replica}`, '-n', 'default'], {
-        env: { BERTH_CONFIG: server.kubeconfig },
-      });
-      const { stdout } = await why.ended;
+      const program = fixturePath(import.meta.url, '../cli/berth.js');
+      const config = ['--config', server.kubeconfig];
+      const { stdout } = await run(process.execPath, [program, 'why', `replica/${replica}`, ...config]);
       expect(stdout).toContain('FenceOverrun');
     },
   );

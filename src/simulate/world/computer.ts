@@ -16,7 +16,7 @@ import { fenceContract } from '../../model/fence-contract.js';
 import type { Life } from './sim-process.js';
 import type { World } from './world.js';
 
-interface Process {
+interface Run {
   readonly facts: RunFacts;
   readonly identity: ProcessIdentity;
   readonly isStubborn: boolean;
@@ -38,7 +38,7 @@ export class Computer {
   /** On disk: what supervisors have written down, and what agents refuse. */
   readonly journal: JournalEntry[] = [];
   readonly refusals = new MemoryRefusals();
-  readonly #processes = new Map<string, Process>();
+  readonly #processes = new Map<string, Run>();
   readonly #clock: Clock;
   readonly #random: Random;
   #boots = 1;
@@ -93,7 +93,7 @@ export class Computer {
   #prepare(life: Life, spec: RunSpec, ears: GateEars): RunHandle {
     const { uid, execution, isFenced, labels } = spec;
     const identity = { bootId: `boot-${this.#boots}`, pid: (this.#pids += 1), startTicks: this.#pids };
-    const process: Process = {
+    const run: Run = {
       ...{
         facts: { uid, execution, isFenced, labels },
         identity,
@@ -103,11 +103,11 @@ export class Computer {
       },
       ...{ isStubborn: this.#random.chance(0.15), onExit: (exit) => ears.onExit(exit) },
     };
-    this.#processes.set(uid, process);
+    this.#processes.set(uid, run);
     life.env.after(5 + this.#random.integer(40), () => {
-      if (this.#processes.get(uid) === process && !process.isDying) ears.onGated(identity);
+      if (this.#processes.get(uid) === run && !run.isDying) ears.onGated(identity);
     });
-    return this.#handle(process);
+    return this.#handle(run);
   }
 
   #adopt(
@@ -116,65 +116,65 @@ export class Computer {
     { bootId, pid }: ProcessIdentity,
     { onExit }: Pick<GateEars, 'onExit'>,
   ): RunHandle | undefined {
-    const process = this.#processes.get(uid);
-    if (process?.identity.pid !== pid || process.identity.bootId !== bootId) return undefined;
-    process.parent = life;
-    process.onExit = () => onExit({});
-    return this.#handle(process);
+    const run = this.#processes.get(uid);
+    if (run?.identity.pid !== pid || run.identity.bootId !== bootId) return undefined;
+    run.parent = life;
+    run.onExit = () => onExit({});
+    return this.#handle(run);
   }
 
-  #handle(process: Process): RunHandle {
-    const { uid } = process.facts;
-    const isThere = (): boolean => this.#processes.get(uid) === process;
+  #handle(run: Run): RunHandle {
+    const { uid } = run.facts;
+    const isThere = (): boolean => this.#processes.get(uid) === run;
     return {
       open: () => {
-        if (!isThere() || process.isDying) return;
-        process.isOpen = true;
-        this.#note(process.facts, true);
-        this.#mayExit(process);
+        if (!isThere() || run.isDying) return;
+        run.isOpen = true;
+        this.#note(run.facts, true);
+        this.#mayExit(run);
       },
       terminate: () => {
-        if (!isThere() || !process.isOpen) return false;
-        if (!process.isStubborn) this.#endIn(process, this.#random.integer(2_000), { exitCode: 143 });
+        if (!isThere() || !run.isOpen) return false;
+        if (!run.isStubborn) this.#endIn(run, this.#random.integer(2_000), { exitCode: 143 });
         return true;
       },
-      kill: () => this.#kill(process),
+      kill: () => this.#kill(run),
     };
   }
 
-  #kill(process: Process): void {
-    if (process.isDying) return;
-    process.isDying = true;
+  #kill(run: Run): void {
+    if (run.isDying) return;
+    run.isDying = true;
     const ms = this.#random.chance(0.2) ? this.#random.integer(killMsMax) : this.#random.integer(50);
-    this.#endIn(process, ms, { exitCode: 137, signal: 'SIGKILL' });
+    this.#endIn(run, ms, { exitCode: 137, signal: 'SIGKILL' });
   }
 
   /** Some end by themselves, while things go wrong. */
-  #mayExit(process: Process): void {
+  #mayExit(run: Run): void {
     if (this.world.faults.isStopped || !this.#random.chance(0.05)) return;
-    this.#endIn(process, this.#random.integer(60_000), { exitCode: this.#random.integer(2) });
+    this.#endIn(run, this.#random.integer(60_000), { exitCode: this.#random.integer(2) });
   }
 
   #supervisorDied(life: Life): void {
-    for (const process of this.#processes.values())
-      if (process.parent === life && (process.facts.isFenced || !process.isOpen)) {
-        process.isDying = true;
-        this.#endIn(process, 1 + this.#random.integer(20), {});
+    for (const run of this.#processes.values())
+      if (run.parent === life && (run.facts.isFenced || !run.isOpen)) {
+        run.isDying = true;
+        this.#endIn(run, 1 + this.#random.integer(20), {});
       }
   }
 
-  #endIn(process: Process, ms: number, exit: RunExit): void {
+  #endIn(run: Run, ms: number, exit: RunExit): void {
     this.world.wire.after(ms, () => {
-      if (this.#processes.get(process.facts.uid) === process) this.#end(process.facts.uid, exit);
+      if (this.#processes.get(run.facts.uid) === run) this.#end(run.facts.uid, exit);
     });
   }
 
   #end(uid: string, exit: RunExit | undefined): void {
-    const process = this.#processes.get(uid);
-    if (process === undefined) return;
+    const run = this.#processes.get(uid);
+    if (run === undefined) return;
     this.#processes.delete(uid);
-    if (process.isOpen) this.#note(process.facts, false);
-    if (exit !== undefined && !process.parent.isOver) process.parent.env.after(1, () => process.onExit(exit));
+    if (run.isOpen) this.#note(run.facts, false);
+    if (exit !== undefined && !run.parent.isOver) run.parent.env.after(1, () => run.onExit(exit));
   }
 
   #note({ uid, labels: { tenant, workload, slot } }: RunFacts, running: boolean): void {

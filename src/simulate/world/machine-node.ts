@@ -58,7 +58,7 @@ export function startMachineNode(
       streams: overheard(world, remoteStreams(world, life, servers)),
       driver: new KeptDriver({
         ...{ runners: [runnerOver(mirror, life, name)], env, wheel },
-        caller: { ask: (_, answer) => void env.after(1, () => answer(undefined)) },
+        caller: { ask: (question, answer) => void env.after(question.timeoutMs, () => answer(undefined)) },
         place: { node: name, region: shape.region ?? '', zone: shape.zone ?? '' },
       }),
       ...{ env, wheel, refusals: computer.refusals, onProblem: () => undefined },
