@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { Env, Timer } from '../../env/env.js';
+import type { Env } from '../../env/env.js';
 
 interface Watched {
   readonly bytesMax: number;
@@ -12,13 +12,14 @@ const lookMs = 2_000;
 /** Looks at how much directories hold, all of them in one process, and only while there are any. */
 export class ScratchWatch {
   readonly #watched = new Map<string, Watched>();
-  #timer: Timer | undefined;
+  #isLooking = false;
 
   constructor(private readonly env: Env) {}
 
   watch(directory: string, bytesMax: number, onFull: () => void): void {
     this.#watched.set(directory, { bytesMax, onFull });
-    this.#timer ??= this.env.after(lookMs, () => this.#look());
+    if (!this.#isLooking) this.env.after(lookMs, () => this.#look());
+    this.#isLooking = true;
   }
 
   unwatch(directory: string): void {
@@ -26,8 +27,8 @@ export class ScratchWatch {
   }
 
   #look(): void {
-    this.#timer = undefined;
-    if (this.#watched.size === 0) return;
+    this.#isLooking = this.#watched.size > 0;
+    if (!this.#isLooking) return;
     let text = '';
     const du = spawn('du', ['--summarize', '--block-size=1', '--null', '--', ...this.#watched.keys()], {
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -37,7 +38,7 @@ export class ScratchWatch {
     du.once('error', () => undefined);
     du.once('close', () => {
       for (const entry of text.split('\0')) this.#tell(entry);
-      this.#timer ??= this.env.after(lookMs, () => this.#look());
+      this.env.after(lookMs, () => this.#look());
     });
   }
 
