@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { NodeSession } from '../agent/node-session.js';
 import { RefusalFile } from '../agent/refusals.js';
 import { KeptDriver } from '../agent/upkeep/kept-driver.js';
+import { NetworkProbes } from '../agent/upkeep/network-probes.js';
 import { Wheel } from '../agent/wheel.js';
 import { readKubeconfig } from '../client/kubeconfig.js';
 import { NodeConnection } from '../client/node-connection.js';
@@ -17,7 +18,7 @@ const access = await readKubeconfig({ path: kubeconfig });
 const runner = await openProcessRunner({ dir, node, env, onProblem });
 const wheel = new Wheel(env);
 const driver = new KeptDriver({
-  ...{ runners: [runner], caller: { ask: () => undefined }, env, wheel },
+  ...{ runners: [runner], caller: new NetworkProbes(env), env, wheel },
   place: { node, region: 'local', zone },
 });
 const connection = NodeConnection.start({ access: () => ({ ...access, url }), env, onProblem });
