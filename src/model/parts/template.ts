@@ -42,6 +42,10 @@ export const template = record(
             command: commandLine("Replaces the image's entry point.", 1),
             args: commandLine("Replaces the image's arguments.", 0),
             workingDirectory: text("The directory it starts in; the image's own if left out."),
+            pullPolicy: choice(
+              'Whether the image is asked for where the node has it. Default Always for a tag that moves (latest, or none), else IfNotPresent.',
+              ['Always', 'IfNotPresent', 'Never'],
+            ),
           },
         ),
         env: listByKey(
