@@ -84,7 +84,8 @@ export function containerSpec(
         { Name: 'nproc', Soft: processes, Hard: processes },
       ],
       ...(memoryBytes !== undefined && { Memory: memoryBytes, MemorySwap: memoryBytes }),
-      ...(cpuMilli !== undefined && cpuMilli > 0 && { NanoCpus: cpuMilli * 1_000_000 }),
+      // A weight, as for processes: at least what it is charged with where others want it too, and what is idle.
+      ...(cpuMilli !== undefined && { CpuShares: Math.max(2, Math.round((cpuMilli * 1_024) / 1_000)) }),
       ...devicesOf(devices ?? {}),
       // Read into files of Berth's own; what the engine keeps is only a buffer.
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m' } },

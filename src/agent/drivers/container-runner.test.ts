@@ -231,7 +231,11 @@ describe('ContainerRunner on Podman', { timeout: 180_000 }, () => {
 
   it('measures what it uses', async () => {
     const uid = newUid();
-    runner.start(launch(uid, 'while :; do :; done', { resources: { cpu: '100m' } }));
+    runner.start(
+      launch(uid, 'n=0; while [ $n -lt 300000 ]; do n=$((n+1)); done; sleep 600', {
+        resources: { cpu: '100m' },
+      }),
+    );
     await vi.waitFor(() => expect(runner.usage(uid)?.cpuSeconds).toBeGreaterThan(0.1), soon);
     expect(runner.usage(uid)?.memoryBytes).toBeGreaterThan(0);
   });
