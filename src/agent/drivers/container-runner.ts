@@ -59,7 +59,6 @@ export class ContainerRunner implements Runner {
   readonly #limits: MachineLimits;
   readonly #containers = new Map<string, Container>();
   readonly #usage = new Map<string, RunUsage>();
-  readonly #oomKills = new Map<string, number>();
   #onEvent: (event: RunnerEvent) => void = () => undefined;
   #usageTimer: Timer | undefined;
   #isClosed = false;
@@ -119,7 +118,6 @@ export class ContainerRunner implements Runner {
     const container = this.#containers.get(uid);
     this.#containers.delete(uid);
     this.#usage.delete(uid);
-    this.#oomKills.delete(uid);
     if (container?.id !== undefined) void this.#removed(container.id);
   }
 
@@ -182,8 +180,6 @@ export class ContainerRunner implements Runner {
     if (container.graceSeconds !== undefined) void this.#stopIt(container, id);
     const state = withEvidence(await this.#over(container, id), id);
     await container.pump.finish();
-    if (state?.isOutOfMemory === true)
-      this.#oomKills.set(container.run.uid, (this.#oomKills.get(container.run.uid) ?? 0) + 1);
     this.#ended(container, containerEnd(state, container.graceSeconds !== undefined));
   }
 
@@ -302,8 +298,7 @@ export class ContainerRunner implements Runner {
     for (const [uid, { id, run }] of this.#containers) {
       if (id === undefined || run.state.at !== 'Running') continue;
       const used = await this.#engine.usage(id).catch(() => undefined);
-      if (used !== undefined && this.#containers.has(uid))
-        this.#usage.set(uid, { ...used, oomKills: this.#oomKills.get(uid) ?? 0 });
+      if (used !== undefined && this.#containers.has(uid)) this.#usage.set(uid, { ...used, oomKills: 0 });
     }
   }
 }
