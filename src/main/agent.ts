@@ -5,6 +5,7 @@ import { type AgentConfigSpec, readAgentConfig } from '../agent/machine/agent-co
 import { BerthError } from '../model/errors.js';
 import { AgentIdentity, nameKeptIn } from './agent-identity.js';
 import { hostNodeName } from './host-node-name.js';
+import { parseListenAddress } from './listen-address.js';
 import { nowAndThen } from './now-and-then.js';
 import { runAgent } from './run-agent.js';
 import { userNamed } from './user-named.js';
@@ -28,6 +29,7 @@ export interface AgentOptions {
 }
 
 const renewalLookMs = 600_000;
+const metricsUsual = '127.0.0.1:7480';
 
 /** The agent of this machine, for servers elsewhere. */
 export async function agent(
@@ -57,6 +59,7 @@ export async function agent(
     ...{ streams: connection, dial: connection, dir, config, version, env, onProblem, onDefect },
     place: identity.place,
     user: userFor(config),
+    metrics: parseListenAddress(config.metrics ?? metricsUsual),
   }).catch(async (error: unknown) => {
     stop.abort();
     await connection.close();

@@ -12,13 +12,17 @@ import { KeptDriver } from '../agent/upkeep/kept-driver.js';
 import type { Place } from '../agent/upkeep/launch.js';
 import { NetworkProbes } from '../agent/upkeep/network-probes.js';
 import { Wheel } from '../agent/wheel.js';
+import { AgentMetrics } from '../agent/usage/agent-metrics.js';
 import type { Env } from '../env/env.js';
 import type { NodeStreams } from '../model/node-stream.js';
 import type { SessionDial } from '../model/sessions.js';
 import { lockDirectory } from '../store/directory-lock.js';
+import { openContainerRunner } from './container-runner.js';
+import type { ListenAddress } from './listen-address.js';
 import { nowAndThen } from './now-and-then.js';
 import { ProblemLog } from './problem-log.js';
 import { openProcessRunner } from './process-runner.js';
+import { type AgentMetricsServer, serveAgentMetrics } from './serve-agent-metrics.js';
 
 export interface RunAgentParts {
   readonly streams: NodeStreams;
@@ -30,6 +34,8 @@ export interface RunAgentParts {
   readonly config: AgentConfigSpec;
   /** Who processes run as; undefined: who the agent runs as. */
   readonly user: RunSpec['user'];
+  /** Where what its replicas use is told; undefined: nowhere. */
+  readonly metrics: ListenAddress | undefined;
   readonly version: string;
   readonly env: Env;
   readonly onProblem: (line: string) => void;
@@ -63,16 +69,20 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
       ...{ dir, node: place.node, env, onProblem: problem },
       ...(user !== undefined && { user }),
     });
-    const runners = [processes];
+    const logs = new KeptLogs({
+      ...{ dir: join(dir, 'logs'), env },
+      isLive: (uid) => [...driver.list()].includes(uid),
+    });
+    const containers = await openContainerRunner({
+      ...{ node: place.node, logs, env, onProblem: problem, socketPath: config.containerSocket },
+    });
+    const runners = containers === undefined ? [processes] : [processes, containers];
     const wheel = new Wheel(env);
     const driver = new KeptDriver({
       ...{ runners, env, wheel, place, caller: new NetworkProbes(env) },
       ...(config.address !== undefined && { address: config.address }),
     });
-    const logs = new KeptLogs({
-      ...{ dir: join(dir, 'logs'), env },
-      isLive: (uid) => [...driver.list()].includes(uid),
-    });
+    const metrics = await metricsAt(new AgentMetrics(() => driver.usage()), parts.metrics, problem);
     const sessions = new AgentSessions({
       ...{ node: place.node, dial, logs, onProblem: problem },
       runnerOf: (uid) => driver.runnerOf(uid),
@@ -106,8 +116,11 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
         session.close();
         sessions.close();
         wheel.close();
-        if (jobs === 'EndJobs') await processes.end(endGraceSeconds);
+        await metrics?.close();
+        if (jobs === 'EndJobs')
+          await Promise.all([processes.end(endGraceSeconds), containers?.end(endGraceSeconds)]);
         else processes.close();
+        await containers?.close();
         await sweeping;
         refusals.close();
         lock.release();
@@ -116,5 +129,20 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/** An agent whose metrics cannot be served says so, and goes on: its jobs matter more. */
+async function metricsAt(
+  metrics: AgentMetrics,
+  at: ListenAddress | undefined,
+  onProblem: (message: string) => void,
+): Promise<AgentMetricsServer | undefined> {
+  if (at === undefined) return undefined;
+  try {
+    return await serveAgentMetrics(metrics, at);
+  } catch (error) {
+    onProblem(`its metrics are not served: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
   }
 }

@@ -61,7 +61,7 @@ export async function up(options: UpOptions): Promise<Running> {
         import('./host-node-name.js'),
       ]);
       const agent = await runAgent({
-        ...{ ...options, streams, dial: running.sessions, config: {}, user: undefined },
+        ...{ ...options, streams, dial: running.sessions, config: {}, user: undefined, metrics: undefined },
         dir: join(options.dir, 'agent'),
         place: { node: hostNodeName(), region: 'local', zone: 'local' },
       });

@@ -46,6 +46,9 @@ interface Container {
 const again = { firstMs: 500, mostMs: 10_000 };
 const usageEveryMs = 10_000;
 const listFailuresMax = 5;
+const endLookMs = 50;
+// An engine that does not end them in this time does not answer: they stay, and are found again.
+const endWaitSeconds = 20;
 
 /**
  * Containers of this machine, through its Docker or Podman. The engine is the journal: a container is made under a name of
@@ -136,6 +139,17 @@ export class ContainerRunner implements Runner {
 
   usage(uid: string): RunUsage | undefined {
     return this.#usage.get(uid);
+  }
+
+  /** Ends all that runs, and waits for it. */
+  async end(graceSeconds: number): Promise<void> {
+    const live = [...this.#containers.values()].filter(({ run }) => run.state.at !== 'Ended');
+    for (const { run } of live) this.stop(run.uid, graceSeconds);
+    const { env } = this.parts;
+    for (let looks = 0; live.some(({ run }) => run.state.at !== 'Ended'); looks++) {
+      if (looks * endLookMs > (graceSeconds + endWaitSeconds) * 1_000) return;
+      await env.sleep(endLookMs);
+    }
   }
 
   /** Leaves what runs to the engine. */

@@ -36,6 +36,14 @@ const spec = record(
       minLength: 1,
       maxLength: 253,
     }),
+    containerSocket: text(
+      'The socket of its Podman or Docker. The first that is found if left out: see docs/agents.md.',
+      { minLength: 1, maxLength: 107 },
+    ),
+    metrics: text(
+      'Where /metrics is served, ADDRESS:PORT. Default "127.0.0.1:7480" for berth agent, nowhere for berth up.',
+      { minLength: 1, maxLength: 300 },
+    ),
     runAs: text(
       'The user that processes run as, if the agent runs as root. Default "nobody"; "root" allows everything.',
       { minLength: 1, maxLength: 64 },

@@ -3,6 +3,7 @@ import { type BootInstant, type MonotonicInstant, msBetween } from '../../env/in
 import type { NodeBinding } from '../../model/node-stream.js';
 import type { Driver, DriverEvent, Found } from '../driver.js';
 import type { Permit, Run, Runner, RunnerEvent } from '../runner.js';
+import type { ReplicaUsage } from '../usage/replica-usage.js';
 import type { Wheel } from '../wheel.js';
 import { askProbe } from './ask-probe.js';
 import { launchOf, type Place, type WholeBinding } from './launch.js';
@@ -35,6 +36,8 @@ interface Job {
   readonly runner: Runner;
   readonly rules: UpkeepRules;
   upkeep: Upkeep;
+  /** How many of its executions have ended for want of memory, since this agent was started. */
+  oomKills: number;
   /** Its own address, while it runs. */
   host: string | undefined;
   probers: readonly Prober[];
@@ -94,6 +97,18 @@ export class KeptDriver implements Driver {
     return run === undefined || run.state.at === 'Ended' ? undefined : runner;
   }
 
+  /** What replicas use, as it is known now. */
+  *usage(): Iterable<ReplicaUsage> {
+    for (const { binding, runner, upkeep, oomKills } of this.#jobs.values()) {
+      const { replica, workload } = binding;
+      const running = runner.usage(replica.uid);
+      yield {
+        ...{ tenant: replica.tenant, workload, replica: replica.name, running },
+        ...{ restarts: upkeep.execution - 1, oomKills: oomKills + (running?.oomKills ?? 0) },
+      };
+    }
+  }
+
   start(binding: NodeBinding): void {
     const { uid } = binding.replica;
     if (this.#jobs.has(uid)) return;
@@ -146,7 +161,7 @@ export class KeptDriver implements Driver {
   #add(binding: NodeBinding, runner: Runner, upkeep: Upkeep): Job {
     const job: Job = {
       ...{ binding, runner, rules: rulesOf(binding), upkeep, host: undefined, probers: [], timer: undefined },
-      isForgotten: false,
+      ...{ isForgotten: false, oomKills: 0 },
     };
     this.#jobs.set(binding.replica.uid, job);
     return job;
@@ -174,6 +189,7 @@ export class KeptDriver implements Driver {
     const job = this.#jobs.get(uid);
     if (job === undefined) return;
     if (happening.kind === 'Running') job.host = happening.address;
+    if (happening.kind === 'Ended' && happening.end.reason === 'OutOfMemory') job.oomKills += 1;
     const now = { ms: this.#nowMs(), mayStart: this.#mayStart(job), random: this.parts.env.random };
     const { next, acts } = nextUpkeep(job.upkeep, happening, job.rules, now);
     job.upkeep = next;

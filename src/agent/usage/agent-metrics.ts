@@ -3,7 +3,7 @@ import type { ReplicaUsage } from './replica-usage.js';
 
 const labelNames = ['tenant', 'workload', 'replica'] as const;
 
-/** What an agent's /metrics tells of the replicas on its node, in Prometheus' text form. docs/metrics.md lists it. */
+/** What an agent's /metrics tells of the replicas on its node, in Prometheus' text form. docs/agents.md lists it. */
 export class AgentMetrics {
   readonly #registry = new Registry();
   readonly #cpu = this.#gauge(
