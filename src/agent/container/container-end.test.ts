@@ -26,7 +26,7 @@ describe('why a container is over', () => {
     ],
     ['exec: "x": executable file not found in $PATH', 'CommandNotFound'],
     ['cannot set up namespace', 'StartFailed'],
-  ])('it could not start: %s', (message, reason) => {
+  ])('the engine could not start it: %s', (message, reason) => {
     expect(startFailure(message).reason).toBe(reason);
   });
 
@@ -35,7 +35,7 @@ describe('why a container is over', () => {
     ['pull access denied for x, repository does not exist or may require login', 'ImageNotFound'],
     ['dial tcp: lookup registry on 10.0.0.1:53: no such host', 'ImagePullFailed'],
     ['dial tcp 127.0.0.1:1: connect: connection refused', 'ImagePullFailed'],
-  ])('its image cannot be had: %s', (message, reason) => {
+  ])('the registry does not give its image: %s', (message, reason) => {
     expect(pullFailure('app:1', message)).toMatchObject({ reason, message: `app:1: ${message}` });
   });
 });

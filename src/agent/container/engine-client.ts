@@ -115,8 +115,8 @@ const parsed = (text: string): unknown => (text.trim() === '' ? undefined : (JSO
 
 function messageIn(text: string): string {
   try {
-    const { message, cause } = JSON.parse(text) as { message?: unknown; cause?: unknown };
-    return typeof message === 'string' ? message : String(cause ?? text);
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return typeof message === 'string' ? message : text.slice(0, 1_000);
   } catch {
     return text.slice(0, 1_000);
   }

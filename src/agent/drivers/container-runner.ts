@@ -156,7 +156,7 @@ export class ContainerRunner implements Runner {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#usageTimer?.cancel();
-    await Promise.all([...this.#containers.values()].map(({ pump }) => pump?.leave()));
+    for (const { pump } of this.#containers.values()) await pump?.leave();
   }
 
   // ---- from asked for to over ----------------------------------------------------------------------------
