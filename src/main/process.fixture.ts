@@ -17,9 +17,13 @@ export interface BerthProcess {
   readonly ended: Promise<number | string>;
 }
 
-/** Starts `berth up` or `berth server` in a process of its own and waits for its ready line. */
-export async function startBerth(words: readonly string[]): Promise<BerthProcess> {
-  const child = spawn(process.execPath, [program, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Starts `berth up`, `server` or `agent` in a process of its own, after other words if any, and waits for its ready line. */
+export async function startBerth(
+  words: readonly string[],
+  before: readonly string[] = [],
+): Promise<BerthProcess> {
+  const [first = '', ...rest] = [...before, process.execPath, program, ...words];
+  const child = spawn(first, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   let complained = '';
   child.stderr.on('data', (chunk: Buffer) => (complained += chunk.toString()));
