@@ -5,7 +5,7 @@
 NODE_MIN := 20.19
 # What the tests need besides npm packages: the command, and Debian's package it comes from.
 TEST_TOOLS := etcd:etcd-server strace:strace openssl:openssl flock:util-linux unshare:util-linux kubectl:kubernetes-client dig:bind9-dnsutils \
-  podman:podman runc:runc busybox:busybox-static
+  podman:podman runc:runc busybox:busybox-static ip:iproute2
 # Debian's own kubectl, whatever other one is on PATH: the API is tried with both.
 OLD_KUBECTL := .tools/kubernetes-client/usr/bin/kubectl
 
