@@ -9,10 +9,11 @@ import {
   historyOption,
   type RetentionFlags,
 } from './retention-options.js';
+import { repairOf, type RepairFlags, withRepairOptions } from './repair-options.js';
 import { schedulingOf, type SchedulingFlags, withSchedulingOptions } from './scheduling-options.js';
 import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
-interface ServerFlags extends RetentionFlags, SchedulingFlags {
+interface ServerFlags extends RetentionFlags, RepairFlags, SchedulingFlags {
   readonly store: string;
   readonly storeCa?: string;
   readonly storeCert?: string;
@@ -24,29 +25,31 @@ interface ServerFlags extends RetentionFlags, SchedulingFlags {
 }
 
 export const serverCommand = (): Command =>
-  withSchedulingOptions(
-    new Command('server')
-      .description('run the API server of a cell, alone or beside others on one etcd')
-      .requiredOption('--store <address>', 'where the cell is kept: lmdb:DIR or etcd:URL[,URL…]')
-      .option('--store-ca <file>', "the CA of etcd's certificates, PEM")
-      .option('--store-cert <file>', 'the certificate to show to etcd, PEM')
-      .option('--store-key <file>', 'its key, PEM')
-      .option('--dir <dir>', "for this server's certificates, audit log and kubeconfig", 'berth-data')
-      .option('--listen <address>', 'where the API listens: ADDRESS:PORT', '127.0.0.1:7443')
-      .option(
-        '--dns <address>',
-        'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
-      )
-      .option(
-        '--host <name>',
-        'a name or address under which clients reach this server, for its certificate; may be repeated',
-        (name: string, names: readonly string[]) => [...names, name],
-        [],
-      )
-      .addOption(historyOption())
-      .addOption(eventsTtlOption())
-      .addOption(decisionsTtlOption())
-      .addOption(decisionsSizeOption()),
+  withRepairOptions(
+    withSchedulingOptions(
+      new Command('server')
+        .description('run the API server of a cell, alone or beside others on one etcd')
+        .requiredOption('--store <address>', 'where the cell is kept: lmdb:DIR or etcd:URL[,URL…]')
+        .option('--store-ca <file>', "the CA of etcd's certificates, PEM")
+        .option('--store-cert <file>', 'the certificate to show to etcd, PEM')
+        .option('--store-key <file>', 'its key, PEM')
+        .option('--dir <dir>', "for this server's certificates, audit log and kubeconfig", 'berth-data')
+        .option('--listen <address>', 'where the API listens: ADDRESS:PORT', '127.0.0.1:7443')
+        .option(
+          '--dns <address>',
+          'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
+        )
+        .option(
+          '--host <name>',
+          'a name or address under which clients reach this server, for its certificate; may be repeated',
+          (name: string, names: readonly string[]) => [...names, name],
+          [],
+        )
+        .addOption(historyOption())
+        .addOption(eventsTtlOption())
+        .addOption(decisionsTtlOption())
+        .addOption(decisionsSizeOption()),
+    ),
   ).action((flags: ServerFlags) =>
     runUntilStopped(async (surroundings) => {
       const [{ server }, { parseStoreAddress }, { parseListenAddress }] = await Promise.all([
@@ -68,6 +71,7 @@ export const serverCommand = (): Command =>
         eventsTtlMs: flags.eventsTtl,
         decisionLimits: decisionLimitsOf(flags),
         scheduling: schedulingOf(flags),
+        repair: repairOf(flags),
       });
       return readyServer(running);
     }),

@@ -9,6 +9,7 @@ import {
   historyOption,
   type RetentionFlags,
 } from './retention-options.js';
+import { repairOf, type RepairFlags, withRepairOptions } from './repair-options.js';
 import { schedulingOf, type SchedulingFlags, withSchedulingOptions } from './scheduling-options.js';
 import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
@@ -19,7 +20,7 @@ const portOf = (text: string): number => {
   return port;
 };
 
-interface UpFlags extends RetentionFlags, SchedulingFlags {
+interface UpFlags extends RetentionFlags, RepairFlags, SchedulingFlags {
   readonly dir: string;
   readonly port: number;
   readonly hollow?: number;
@@ -30,27 +31,29 @@ interface UpFlags extends RetentionFlags, SchedulingFlags {
 }
 
 export const upCommand = (): Command =>
-  withSchedulingOptions(
-    new Command('up')
-      .description('run everything in one process, on an embedded store')
-      .option('--dir <dir>', 'where everything is kept', 'berth-data')
-      .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
-      .option('--agent', 'run the agent of this machine too, beside nodes that are played')
-      .option('--no-agent', 'do not make this machine a node')
-      .option(
-        '--keep-jobs',
-        'leave the jobs on this machine running at a clean stop; the next start finds them',
-      )
-      .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
-      .option('--fleet <file>', 'play the nodes of a fleet file')
-      .option(
-        '--dns <address>',
-        'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
-      )
-      .addOption(historyOption())
-      .addOption(eventsTtlOption())
-      .addOption(decisionsTtlOption())
-      .addOption(decisionsSizeOption()),
+  withRepairOptions(
+    withSchedulingOptions(
+      new Command('up')
+        .description('run everything in one process, on an embedded store')
+        .option('--dir <dir>', 'where everything is kept', 'berth-data')
+        .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
+        .option('--agent', 'run the agent of this machine too, beside nodes that are played')
+        .option('--no-agent', 'do not make this machine a node')
+        .option(
+          '--keep-jobs',
+          'leave the jobs on this machine running at a clean stop; the next start finds them',
+        )
+        .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
+        .option('--fleet <file>', 'play the nodes of a fleet file')
+        .option(
+          '--dns <address>',
+          'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
+        )
+        .addOption(historyOption())
+        .addOption(eventsTtlOption())
+        .addOption(decisionsTtlOption())
+        .addOption(decisionsSizeOption()),
+    ),
   ).action((flags: UpFlags) =>
     runUntilStopped(async (surroundings) => {
       // Only this command needs it, and it takes a moment to load.
@@ -71,6 +74,7 @@ export const upCommand = (): Command =>
         eventsTtlMs: flags.eventsTtl,
         decisionLimits: decisionLimitsOf(flags),
         scheduling: schedulingOf(flags),
+        repair: repairOf(flags),
       });
       return readyServer(running);
     }),

@@ -8,6 +8,7 @@ import { Leadership } from '../reconcile/runtime/leadership.js';
 import type { ControlMetrics } from '../serve/control-metrics.js';
 import { CachedRecords } from '../objects/cached-records.js';
 import type { ControlPlane } from './control-plane.js';
+import { type RepairOptions, repairRulesOf } from './repair-options.js';
 import { ProblemLog } from './problem-log.js';
 
 export interface RunControllersParts {
@@ -21,6 +22,7 @@ export interface RunControllersParts {
   readonly address: string | undefined;
   /** No other process can reach the store. */
   readonly isAlone: boolean;
+  readonly repair?: RepairOptions;
   readonly metrics: ControlMetrics;
   readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;
@@ -45,7 +47,11 @@ export function runControllers(parts: RunControllersParts): {
   freshness.start(stop.signal);
   const controllers = new Controllers({
     ...{ authority, env, holder, isAlone, objects },
-    nodes: { freshness, fence: () => fenceIn(new CachedRecords(controlPlane.cache)) },
+    nodes: {
+      freshness,
+      fence: () => fenceIn(new CachedRecords(controlPlane.cache)),
+      ...repairRulesOf(parts.repair ?? {}),
+    },
     report: (problem) => {
       // While the server stops, what is cut off is no problem of anybody's.
       if (!stop.signal.aborted) log.report(problem);

@@ -50,6 +50,7 @@ import { openStore } from './open-store.js';
 import { openDecisionLog, shareDecisions } from './open-decisions.js';
 import { PeerClients } from './peer-clients.js';
 import { prepareKinds } from './prepare-kinds.js';
+import type { RepairOptions } from './repair-options.js';
 import { leaseSecondsAlone, runControllers } from './run-controllers.js';
 import { runSchedulers, type SchedulingOptions } from './run-schedulers.js';
 import { sharedAuthority } from './shared-authority.js';
@@ -71,6 +72,7 @@ export interface ServerOptions {
   readonly dns?: ListenAddress;
   /** Undefined: this server does not schedule. */
   readonly scheduling: SchedulingOptions | undefined;
+  readonly repair?: RepairOptions;
   readonly env: Env;
   /** Told in one line what controllers meet that a person may want to know. */
   readonly onProblem: (line: string) => void;
@@ -279,6 +281,7 @@ async function open(
     authority: forwarding,
     address,
     isAlone: !isShared,
+    ...(options.repair !== undefined && { repair: options.repair }),
   });
   opened.push(() => controllers.close());
   ages = (node) => controllers.ageMs(node);

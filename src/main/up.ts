@@ -5,6 +5,7 @@ import type { BerthObject } from '../model/object.js';
 import { ensureRegions } from './ensure-regions.js';
 import { fleetFrom, type FleetSource } from './fleet-source.js';
 import type { ListenAddress } from './listen-address.js';
+import type { RepairOptions } from './repair-options.js';
 import type { SchedulingOptions } from './run-schedulers.js';
 import { type Running, server } from './server.js';
 
@@ -19,6 +20,7 @@ export interface UpOptions extends FleetSource {
   readonly decisionLimits?: DecisionLimits;
   readonly dns?: ListenAddress;
   readonly scheduling: SchedulingOptions | undefined;
+  readonly repair?: RepairOptions;
   readonly env: Env;
   readonly onProblem: (line: string) => void;
   readonly onDefect: (error: unknown) => void;

@@ -39,6 +39,7 @@ describe('the brakes of a cell', () => {
     expect(brakes.at('eu', 'b').state).toBe('Slow');
     expect(brakes.at('us', 'z').state).toBe('Off');
     expect(brakes.at('nowhere', 'x').state).toBe('Off');
+    expect(brakes.silentAround('eu', 'a')).toBe('5 of 5 nodes of the zone, 5 of 110 nodes of the cell');
     expect(shownBrake(brakes.at('eu', 'a'))).toBe(
       '5 of 5 nodes of zone eu/a are silent: repair there is stopped, and endpoints keep their last known members',
     );

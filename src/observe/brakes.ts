@@ -52,6 +52,15 @@ export class Brakes {
     return found.reduce(stronger, none);
   }
 
+  /** How many nodes of a zone are silent, and of the cell: who else was silent is evidence too. */
+  silentAround(region: string, zone: string): string {
+    const shown = (name: string, what: string): string => {
+      const { silent, all } = this.byName.get(name) ?? none;
+      return `${silent} of ${all} nodes of the ${what}`;
+    };
+    return `${shown(`${region}/${zone}`, 'zone')}, ${shown('', 'cell')}`;
+  }
+
   /** Those that hold something, by name. */
   on(): readonly Brake[] {
     return [...this.byName.values()]

@@ -66,7 +66,8 @@ export class RepairReconciler implements Reconciler {
     const judgement = freshness.judge(node, this.#leadingSince);
     const { spec } = acting.objects.get<Node>('Node', undefined, node) ?? {};
     const { region = 'local', zone = 'local' } = spec ?? {};
-    const brake = this.parts.brakes.now(this.#leadingSince).at(region, zone);
+    const brakes = this.parts.brakes.now(this.#leadingSince);
+    const brake = brakes.at(region, zone);
     const step = nextRepairStep({ ...this.#input(key, replica, judgement), brake: brake.state });
     permitsOf(step);
     if (step.kind === 'held') return after(step.ms, 'a brake holds repair back there');
@@ -74,7 +75,8 @@ export class RepairReconciler implements Reconciler {
       return step.ms === undefined ? done : after(step.ms, 'a deadline of repair');
     const waitMs = givesAway(step) ? this.#budget.take(`${region}/${zone}`, brake.state === 'Slow') : 0;
     if (waitMs > 0) return after(waitMs, 'the budget of repair is spent');
-    const operation = this.#operation(replica, step, judgement);
+    const evidence = evidenceOf(judgement, brakes.silentAround(region, zone));
+    const operation = this.#operation(replica, step, evidence);
     const requeue = await carryOut(acting, 'repair', key, [operation], signal);
     if (requeue.kind !== 'done' || step.kind !== 'tell' || step.ms === undefined) return requeue;
     return after(step.ms, 'a deadline of repair');
@@ -122,7 +124,7 @@ export class RepairReconciler implements Reconciler {
   #operation(
     replica: Replica,
     step: Exclude<RepairStep, { kind: 'wait' | 'held' }>,
-    judgement: Judgement | undefined,
+    evidence: Readonly<Record<string, string>>,
   ): () => Promise<Outcome<unknown>> {
     const { authority, actor } = this.parts.acting;
     const ref = refOf(replica);
@@ -134,7 +136,7 @@ export class RepairReconciler implements Reconciler {
         return () =>
           authority.move({
             ...{ actor, replica: ref, from: stage, to: 'Unknown', reason: step.reason },
-            ...{ operation: operation('unknown'), evidence: evidenceOf(judgement) },
+            ...{ operation: operation('unknown'), evidence },
           });
       case 'release':
         return () =>
@@ -175,10 +177,14 @@ const stageId = (replica: Replica): string =>
   `${replica.metadata.uid} ${replica.status?.stage} ${lastRevision(replica)}`;
 
 /** What a verdict was made from, for people. */
-function evidenceOf(judgement: Judgement | undefined): Readonly<Record<string, string>> {
-  if (judgement === undefined) return { lease: 'none' };
+function evidenceOf(
+  judgement: Judgement | undefined,
+  silentAround: string,
+): Readonly<Record<string, string>> {
+  if (judgement === undefined) return { nodeLease: 'none', silentAround };
   const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
   return {
+    silentAround,
     silent: seconds(judgement.silentMs),
     leaseDuration: seconds(judgement.leaseMs),
     leaseRevision: String(judgement.leaseRevision),
