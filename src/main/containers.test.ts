@@ -102,6 +102,14 @@ describe('berth up on a machine with Podman', { timeout: 180_000 }, () => {
     await expect.poll(said, soon).toContain('manifest unknown');
   });
 
+  it('has its log followed through a restart, until it is given up', async () => {
+    const command = ['/bin/sh', '-c', 'echo run $BERTH_EXECUTION; sleep 5; exit 1'];
+    await apply('crash', { image: podman.image, command }, { restart: { budget: 1 } });
+    await expect.poll(() => stageOf('crash-0-1'), soon).toMatch(/ 1$/);
+    // Who comes late is told of the second alone.
+    expect(await berth('logs', '-f', 'crash-0-1')).toMatch(/^(run 1\n)?run 2\n$/);
+  });
+
   it('ends the containers at a clean stop, and what they wrote stays', async () => {
     const { metadata, status } = await replica('web-0-1');
     const log = join(scratch.path, 'data/agent/logs/default', `web-0-1_${metadata.uid}`, '1-1.jsonl');

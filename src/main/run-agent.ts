@@ -86,6 +86,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
     const sessions = new AgentSessions({
       ...{ node: place.node, dial, logs, onProblem: problem },
       runnerOf: (uid) => driver.runnerOf(uid),
+      isOver: (uid) => driver.isOver(uid),
     });
     const refusals = new RefusalFile(join(dir, 'refusals'), problem);
     const stop = new AbortController();

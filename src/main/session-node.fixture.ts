@@ -45,7 +45,7 @@ export async function startSessionNode(parts: {
   const logs = new KeptLogs({ dir, env, isLive: () => true });
   const isOver = (uid: string): boolean => over.has(uid);
   const sessions = new AgentSessions({
-    ...{ node, logs, dial: connection, onProblem: () => undefined },
+    ...{ node, logs, dial: connection, isOver, onProblem: () => undefined },
     runnerOf: (uid) => (isOver(uid) ? undefined : ({ exec: execHere } as unknown as Runner)),
   });
   const offers = { cpu: '8', memory: '16Gi' };

@@ -41,9 +41,9 @@ export interface PullLine {
 export class ContainerEngine {
   constructor(private readonly client: EngineClient) {}
 
-  async version(): Promise<string> {
-    const { Version } = (await this.client.ask({ method: 'GET', path: '/version' })) as { Version?: string };
-    return Version ?? 'unknown';
+  async version(signal: AbortSignal): Promise<string> {
+    const found = await this.client.ask({ method: 'GET', path: '/version', signal });
+    return (found as { Version?: string }).Version ?? 'unknown';
   }
 
   /** Undefined if the image is not here. */

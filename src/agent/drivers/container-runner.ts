@@ -46,6 +46,8 @@ interface Container {
 const again = { firstMs: 500, mostMs: 10_000 };
 const usageEveryMs = 10_000;
 const listFailuresMax = 5;
+// An engine that hangs must not keep an agent from its processes.
+const helloMs = 10_000;
 const endLookMs = 50;
 // An engine that does not end them in this time does not answer: they stay, and are found again.
 const endWaitSeconds = 20;
@@ -74,6 +76,9 @@ export class ContainerRunner implements Runner {
   /** Finds what an earlier life of the agent has started. Fails if there is no engine at the socket. */
   static async open(parts: ContainerRunnerParts): Promise<ContainerRunner> {
     const runner = new ContainerRunner(parts);
+    const late = new AbortController();
+    const timer = parts.env.after(helloMs, () => late.abort(new Error('the engine does not answer')));
+    await runner.#engine.version(late.signal).finally(() => timer.cancel());
     await runner.#adopt();
     runner.#measure();
     return runner;

@@ -13,6 +13,8 @@ export interface AgentSessionsParts {
   readonly logs: Pick<KeptLogs, 'read'>;
   /** What runs the replica; undefined if nothing does. */
   readonly runnerOf: (uid: string) => Runner | undefined;
+  /** Whether nothing of it will run here any more. One that waits to be started again is not over. */
+  readonly isOver: (uid: string) => boolean;
   readonly onProblem: (message: string) => void;
 }
 
@@ -60,7 +62,7 @@ export class AgentSessions {
       return serveLog(socket, logs, {
         replica: { tenant, replica: name, uid },
         options: request.options,
-        isOver: () => runnerOf(uid) === undefined,
+        isOver: () => this.parts.isOver(uid),
       });
     if (runner === undefined)
       return Promise.resolve({

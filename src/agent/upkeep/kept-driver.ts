@@ -97,6 +97,12 @@ export class KeptDriver implements Driver {
     return run === undefined || run.state.at === 'Ended' ? undefined : runner;
   }
 
+  /** Whether nothing of a replica will run here any more. */
+  isOver(uid: string): boolean {
+    const job = this.#jobs.get(uid);
+    return job === undefined ? this.runnerOf(uid) === undefined : job.upkeep.at.kind === 'Over';
+  }
+
   /** What replicas use, as it is known now. */
   *usage(): Iterable<ReplicaUsage> {
     for (const { binding, runner, upkeep, oomKills } of this.#jobs.values()) {
