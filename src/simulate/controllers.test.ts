@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addNode, lead, proposal } from '../commit/open-authority.fixture.js';
 import type { Gang } from '../model/kinds/gang.js';
+import type { Endpoints } from '../model/kinds/endpoints.js';
 import type { Lease } from '../model/kinds/lease.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { Reservation } from '../model/kinds/reservation.js';
@@ -72,6 +73,45 @@ describe('the controllers over a store', () => {
     stop.abort();
     expect(changed, 'nothing but leases is written').toEqual([]);
     expect(leases().filter((version) => !before.includes(version))).toHaveLength(5);
+  });
+
+  it('send clients to what has been ready long enough, not to what is not, and no more to what shall stop', async () => {
+    const { world, startServer, startPlacing, create, until, replicas, objects, opened, ...rest } =
+      await withTenant();
+    startServer('one', { isAlone: true });
+    await startPlacing();
+    const template = { run: { process: { command: ['sleep', '1'] } }, minReadySeconds: 5 };
+    await create('Workload', 'default', 'web', { type: 'Service', replicas: 2, template });
+    const listed = () =>
+      objects
+        .get<Endpoints>('Endpoints', 'default', 'web')
+        ?.status?.addresses?.map(({ replica }) => replica)
+        .join();
+    const replica = (name: string) => objects.get<Replica>('Replica', 'default', name);
+    await until(() => replicas().join() === 'web-0-1 Ready,web-1-1 Ready', 'both are ready');
+    const readyAtMs = world.nowMs;
+    await until(() => listed() === 'web-0-1,web-1-1', 'both are listed');
+    expect(world.nowMs - readyAtMs).toBeGreaterThan(4_000);
+    const say = (isPassing: boolean) =>
+      rest.run(() => {
+        const { metadata, status } = replica('web-0-1') as Replica;
+        return opened.authority.report({
+          ...{ node: 'n1', nodeEpoch: { cell: 1, number: 1 }, fence: status?.binding?.fence ?? '' },
+          replica: { tenant: 'default', name: metadata.name, uid: metadata.uid },
+          ...{ stage: status?.stage ?? 'Ready', reason: 'Probed', readiness: { isPassing } },
+          operation: `probe/${world.nowMs}`,
+        });
+      });
+    await say(false);
+    await until(() => listed() === 'web-1-1', 'one is not sent to any more');
+    await until(() => replicas()[0] === 'web-0-1 Ready', 'its process goes on');
+    await say(true);
+    await until(() => listed() === 'web-0-1,web-1-1', 'it is well again');
+    rest.behaviour.agentStops = false;
+    await rest.changeSpec('Workload', 'default', 'web', { replicas: 1 });
+    await until(() => listed() === 'web-0-1', 'what shall stop is not sent to any more');
+    expect(replica('web-1-1')?.status).toMatchObject({ stage: 'Releasing' });
+    expect(replica('web-1-1')?.status?.isListed).toBeUndefined();
   });
 
   it('replace a replica that failed, later each time, and keep the last two for people to look at', async () => {

@@ -17,7 +17,7 @@ import { Pace } from '../runtime/pace.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import type { SlotIndex } from '../workload/slot-index.js';
 import { endpointsOf, type TrafficMember } from './endpoints-of.js';
-import { isListedAt, isNodeLost, lostSettleMs, nextTrafficStep } from './next-traffic-step.js';
+import { isListedAt, isNodeLost, lostSettleMs, nextTrafficStep, permitsFor } from './next-traffic-step.js';
 
 export interface EndpointsParts {
   readonly acting: Acting;
@@ -98,6 +98,8 @@ export class EndpointsReconciler implements Reconciler {
         lostMs: ageMs(`lost ${metadata.uid}`, isLost),
         brake: isLost ? this.#brakeOn(node) : undefined,
       });
+      // Stops here if the table of evidence does not allow it.
+      permitsFor(step);
       members.push({ replica, node, step });
     }
     this.#seen.retain(key, counted);
@@ -155,7 +157,7 @@ export class EndpointsReconciler implements Reconciler {
       authority.move({
         ...{ actor, replica: refOf(replica), from, to },
         reason: step.kind === 'Enter' ? 'ReadyLongEnough' : step.reason,
-        ...(step.kind === 'Leave' && { evidence: { message: step.message } }),
+        ...(step.kind === 'Leave' && { evidence: { signal: step.on, message: step.message } }),
         // From where it is now: a later move of the same sort is another one.
         operation: `traffic/${replica.metadata.uid}/${to}/${replica.metadata.resourceVersion}`,
       });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Node } from '../../model/kinds/node.js';
 import type { Stage } from '../../model/stages.js';
 import { nodeOf, replicaOf, type ReplicaShape } from '../workload/workload.fixture.js';
-import { isListedAt, nextTrafficStep, type TrafficInput } from './next-traffic-step.js';
+import { isListedAt, nextTrafficStep, permitsFor, type TrafficInput } from './next-traffic-step.js';
 
 const nodeAt = (reachability: string): Node => ({ ...nodeOf('n1'), status: { reachability } }) as Node;
 const passing: ReplicaShape = { readiness: { isPassing: true } };
@@ -76,6 +76,9 @@ describe('nextTrafficStep', () => {
       ...more,
     });
     expect([step.kind, isListedAt(step, replica)]).toEqual([kind, isThere]);
+    expect(permitsFor(step).map(({ deed }) => deed)).toEqual(
+      kind === 'Keep' ? ['keepEndpoints'] : kind === 'Leave' ? ['leaveEndpoints'] : [],
+    );
   });
 
   it('says how long is left, and why one leaves', () => {
@@ -87,6 +90,7 @@ describe('nextTrafficStep', () => {
     const serving = replicaOf(0, 'Serving', failing);
     expect(nextTrafficStep({ ...base, replica: serving, minReadySeconds: 0 })).toEqual({
       kind: 'Leave',
+      on: 'readinessFailed',
       reason: 'ReadinessLost',
       message: 'HTTP 503',
     });

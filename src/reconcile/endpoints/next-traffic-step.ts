@@ -1,5 +1,6 @@
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
+import { type Deed, type Permit, permit, type SignalFor } from '../../observe/evidence.js';
 
 /** What becomes of one replica's traffic. */
 export type TrafficStep =
@@ -14,7 +15,13 @@ export type TrafficStep =
   /** It is listed as it was last known, although nothing is heard of it: so many are silent that it says little. */
   | { readonly kind: 'Keep'; readonly why: string }
   /** It serves no more, and its process goes on: Serving → Ready. */
-  | { readonly kind: 'Leave'; readonly reason: 'ReadinessLost' | 'NodeLost'; readonly message: string };
+  | {
+      readonly kind: 'Leave';
+      /** The signal it rests on. */
+      readonly on: SignalFor<'endpoints-controller', 'leaveEndpoints'>;
+      readonly reason: 'ReadinessLost' | 'NodeLost';
+      readonly message: string;
+    };
 
 export interface TrafficInput {
   readonly replica: Replica;
@@ -57,11 +64,17 @@ export function nextTrafficStep(input: TrafficInput): TrafficStep {
     }
     case 'Serving':
       if (!isPassing)
-        return { kind: 'Leave', reason: 'ReadinessLost', message: readiness?.message ?? 'its probe fails' };
+        return {
+          ...{ kind: 'Leave', on: 'readinessFailed', reason: 'ReadinessLost' },
+          message: readiness?.message ?? 'its probe fails',
+        };
       if (!isLost) return { kind: 'List' };
       if (brake !== undefined) return { kind: 'Keep', why: brake };
       if (lostMs < lostSettleMs) return { kind: 'List' };
-      return { kind: 'Leave', reason: 'NodeLost', message: 'the lease of its node has expired' };
+      return {
+        ...{ kind: 'Leave', on: 'leaseExpired', reason: 'NodeLost' },
+        message: 'the lease of its node has expired',
+      };
     case 'Unknown':
       return isListed && replica.status?.intent === undefined && brake !== undefined
         ? { kind: 'Keep', why: brake }
@@ -69,6 +82,12 @@ export function nextTrafficStep(input: TrafficInput): TrafficStep {
     default:
       return out;
   }
+}
+
+/** What a step needs leave for by the table of evidence. */
+export function permitsFor(step: TrafficStep): readonly Permit<Deed>[] {
+  if (step.kind === 'Keep') return [permit('endpoints-controller', 'manySilent', 'keepEndpoints')];
+  return step.kind === 'Leave' ? [permit('endpoints-controller', step.on, 'leaveEndpoints')] : [];
 }
 
 /** Whether the endpoints name a replica of which this is the next step. */

@@ -4,7 +4,7 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Actor, Authority, Outcome, Proposal, ReplicaRef } from '../../model/ports.js';
 import { refOf } from '../../model/replica-ref.js';
-import { nodeAccountKey, type NodeAccount } from '../../model/records.js';
+import { nodeAccountKey, type NodeAccount, statusKey } from '../../model/records.js';
 import { Leadership } from '../../reconcile/runtime/leadership.js';
 import { isTerminal } from '../../model/stages.js';
 import type { Life, SimProcess } from './sim-process.js';
@@ -178,7 +178,14 @@ class ScriptedPlacer {
     reason: Parameters<Authority['postpone']>[0]['reason'],
     message: string,
   ): Promise<void> {
+    // Two that say why something waits would go on contradicting each other: when all is calm, a scheduler's word stays.
+    if (this.world.faults.isStopped && this.#hasDecision(replica)) return;
     await authority.postpone({ actor, replica, reason, message }).catch(() => undefined);
+  }
+
+  #hasDecision({ tenant, name }: ReplicaRef): boolean {
+    const stored = this.world.history.get(statusKey('Replica', tenant, name));
+    return (stored as Pick<Replica, 'status'> | undefined)?.status?.decision !== undefined;
   }
 
   #propose(life: Life, actor: Actor, snapshot: Snapshot, replica: Replica): Proposal | undefined {
