@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { packageVersion } from './package-version.js';
 import {
   decisionLimitsOf,
@@ -22,7 +22,14 @@ interface ServerFlags extends RetentionFlags, RepairFlags, SchedulingFlags {
   readonly listen: string;
   readonly dns?: string;
   readonly host: readonly string[];
+  readonly advertise?: string;
 }
+
+const httpsUrlOf = (text: string): string => {
+  if (!URL.canParse(text) || new URL(text).protocol !== 'https:')
+    throw new InvalidArgumentError('an https URL is needed.');
+  return text;
+};
 
 export const serverCommand = (): Command =>
   withRepairOptions(
@@ -45,6 +52,11 @@ export const serverCommand = (): Command =>
           (name: string, names: readonly string[]) => [...names, name],
           [],
         )
+        .option(
+          '--advertise <url>',
+          'where the other servers of the cell reach this one, if not where it listens',
+          httpsUrlOf,
+        )
         .addOption(historyOption())
         .addOption(eventsTtlOption())
         .addOption(decisionsTtlOption())
@@ -66,6 +78,7 @@ export const serverCommand = (): Command =>
         listen: parseListenAddress(flags.listen),
         ...(flags.dns !== undefined && { dns: parseListenAddress(flags.dns) }),
         hosts: flags.host,
+        ...(flags.advertise !== undefined && { advertise: flags.advertise }),
         version: packageVersion(),
         historyMs: flags.history,
         eventsTtlMs: flags.eventsTtl,

@@ -64,6 +64,8 @@ export interface ServerOptions {
   readonly listen: ListenAddress;
   /** Names and addresses under which clients know this server, besides where it listens. */
   readonly hosts: readonly string[];
+  /** Where other servers of the cell reach this one, if not under the first of these names where it listens. */
+  readonly advertise?: string;
   readonly version: string;
   readonly historyMs: number;
   readonly eventsTtlMs: number;
@@ -270,7 +272,7 @@ async function open(
     await Promise.all(loops);
   });
   // A server that listens everywhere and was given no name does not know where others find it.
-  const address = names[0] === undefined ? undefined : url;
+  const address = options.advertise ?? (names[0] === undefined ? undefined : url);
   if (isShared) {
     const shared = await shareDecisions({ log, store, peers, address, limits, env, onDefect });
     opened.push(() => shared.close());

@@ -27,7 +27,7 @@ export class HollowFleet {
   constructor(private readonly parts: HollowFleetParts) {
     const { env, version, nodes, onProblem } = parts;
     const wheel = (this.#wheel = new Wheel(env));
-    this.#sessions = nodes.map(({ offer, profile }) => {
+    this.#sessions = nodes.map(({ offer, profile, leaseSeconds }) => {
       const driver = new HollowDriver({
         ...{ profile, wheel, env, believesTold: true },
         random: env.random,
@@ -39,6 +39,7 @@ export class HollowFleet {
           ...offer,
           agent: { version, drivers: ['hollow'], fencing: driver.canFence ? 'Supported' : 'Unsupported' },
         },
+        ...(leaseSeconds !== undefined && { leaseSeconds }),
         onProblem: (message) => onProblem(offer.node, message),
       });
     });

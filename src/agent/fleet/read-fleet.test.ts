@@ -15,7 +15,7 @@ describe('a fleet file', () => {
 profiles: { slow: { startSeconds: [20, 60] } }
 pools:
   - { name: gpu, count: 3, region: eu, zones: [a, b], ${capacity}, devices: { gpu: 2 }, labels: { pool: gpu }, profile: slow }
-  - { name: named, names: [node-a], ${capacity}, taints: [{ key: only, effect: NoSchedule }] }`),
+  - { name: named, names: [node-a], ${capacity}, taints: [{ key: only, effect: NoSchedule }], leaseSeconds: 15 }`),
       'f.yaml',
     );
     expect(nodes.map(({ offer }) => `${offer.node} ${offer.region}/${offer.zone}`)).toEqual([
@@ -29,6 +29,7 @@ pools:
       },
       profile: { startSeconds: [20, 60], startFailure: 0 },
     });
+    expect(nodes.map(({ leaseSeconds }) => leaseSeconds)).toEqual([undefined, undefined, undefined, 15]);
     expect(nodes[3]?.offer.taints).toEqual([{ key: 'only', effect: 'NoSchedule' }]);
     expect([...regions]).toEqual([
       ['eu', { jurisdiction: 'EU', zones: ['a', 'b'] }],
@@ -41,6 +42,7 @@ pools:
     ['pools: []', 'spec.pools: must have at least one entry'],
     [`pools: [{ name: a, ${capacity} }]`, 'spec.pools[0]: needs either count or names'],
     [`pools: [{ name: a, count: 0, ${capacity} }]`, 'spec.pools[0].count: 0: must be at least 1'],
+    [`pools: [{ name: a, count: 1, ${capacity}, leaseSeconds: 5 }]`, 'leaseSeconds: 5: must be at least 15'],
     [`pools: [{ name: a, count: 2 }]`, 'spec.pools[0].capacity: is required'],
     [
       `pools: [{ name: a, count: 2, ${capacity}, zone: a }]`,

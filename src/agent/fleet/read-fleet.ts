@@ -12,6 +12,8 @@ export interface FleetNode {
     'node' | 'region' | 'zone' | 'labels' | 'taints' | 'capacity' | 'allocatable' | 'devices'
   >;
   readonly profile: HollowProfile;
+  /** How long its lease lasts without a renewal, if not as long as usual. */
+  readonly leaseSeconds?: number;
 }
 
 export interface Fleet {
@@ -38,7 +40,11 @@ function fleetOf({ pools, regions = {}, profiles = {} }: FleetSpec): Fleet {
   for (const { region = 'local' } of pools) if (!needed.has(region)) needed.set(region, {});
   const nodes = pools.flatMap((pool) => {
     const profile = { ...usualProfile, ...(pool.profile !== undefined && profiles[pool.profile]) };
-    return namesIn(pool).map((name, index): FleetNode => ({ offer: offerOf(pool, name, index), profile }));
+    const { leaseSeconds } = pool;
+    return namesIn(pool).map((name, index): FleetNode => ({
+      ...{ offer: offerOf(pool, name, index), profile },
+      ...(leaseSeconds !== undefined && { leaseSeconds }),
+    }));
   });
   return { nodes, regions: needed };
 }
