@@ -10,6 +10,7 @@ import { refOf } from '../../model/replica-ref.js';
 import type { BrakeObserver } from '../../observe/brake-observer.js';
 import type { FreshnessObserver } from '../../observe/freshness-observer.js';
 import type { Judgement } from '../../observe/node-freshness.js';
+import { isTerminal } from '../../model/stages.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
 import { FirstSeen } from '../runtime/first-seen.js';
@@ -24,6 +25,7 @@ import {
   type RepairInput,
   type RepairStep,
 } from './next-repair-step.js';
+import { overrunShownMs } from './node-upkeep.js';
 import { RepairBudget, type RepairRates } from './repair-budget.js';
 
 export interface RepairParts {
@@ -63,6 +65,7 @@ export class RepairReconciler implements Reconciler {
       this.#seen.retain(key, []);
       return done;
     }
+    if (isTerminal(replica.status?.stage ?? 'Queued')) return this.#endOverrun(key, replica, signal);
     const judgement = freshness.judge(node, this.#leadingSince);
     const { spec } = acting.objects.get<Node>('Node', undefined, node) ?? {};
     const { region = 'local', zone = 'local' } = spec ?? {};
@@ -80,6 +83,22 @@ export class RepairReconciler implements Reconciler {
     const requeue = await carryOut(acting, 'repair', key, [operation], signal);
     if (requeue.kind !== 'done' || step.kind !== 'tell' || step.ms === undefined) return requeue;
     return after(step.ms, 'a deadline of repair');
+  }
+
+  /** That a fence was overrun is told for a time. A later leader counts anew only if something wakes it. */
+  async #endOverrun(key: string, replica: Replica, signal: AbortSignal): Promise<Requeue> {
+    const { acting } = this.parts;
+    const { stage = 'Queued', conditions = [] } = replica.status ?? {};
+    const overrun = conditions.find(({ type, status }) => type === 'FenceOverrun' && status === 'True');
+    const id = overrun && `overrun ${overrun.lastTransitionTime}`;
+    this.#seen.retain(key, id === undefined ? [] : [id]);
+    if (id === undefined) return done;
+    const leftMs = overrunShownMs - this.#seen.ageMs(key, id);
+    if (leftMs > 0) return after(leftMs, 'an overrun is told for a time');
+    const about = { kind: 'Replica', replica: refOf(replica), stage } as const;
+    const { authority, actor } = acting;
+    const clear = () => authority.remark({ actor, about, set: [], clear: ['FenceOverrun'] });
+    return carryOut(acting, 'repair', key, [clear], signal);
   }
 
   #input(key: string, replica: Replica, judgement: Judgement | undefined): Omit<RepairInput, 'brake'> {

@@ -4,8 +4,11 @@ import { FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Authority, Outcome } from '../../model/ports.js';
 import type { StoredFence } from '../../model/records.js';
+import { BrakeObserver } from '../../observe/brake-observer.js';
+import { FreshnessObserver } from '../../observe/freshness-observer.js';
 import type { Acting } from '../runtime/acting.js';
 import { NodeUpkeep, overrunShownMs } from './node-upkeep.js';
+import { RepairReconciler } from './repair-reconciler.js';
 import { settleFence } from './settle-fence.js';
 
 const done: Outcome<undefined> = { kind: 'Committed', result: undefined, revision: '1' };
@@ -81,5 +84,22 @@ describe('[S5] a fence window that was lowered', () => {
     await pass(31_000);
     expect(asked[0]).toMatch(/^settle set\/2 13\d$/);
     stop.abort();
+  });
+});
+
+describe('that a fence was overrun', () => {
+  it('is told on a replica that has ended for a time, like on its node', async () => {
+    const { acting, objects, asked, pass } = open();
+    const status = { stage: 'Released', binding: { node: 'n1' }, conditions: [overrun] };
+    objects.put(objectOf('Replica', 't', 'once-0-1', { spec: { workload: 'once', slot: '0' }, status }));
+    const { env } = acting;
+    const freshness = new FreshnessObserver({ objects, env });
+    const brakes = new BrakeObserver({ objects, freshness, env });
+    const repair = new RepairReconciler({ ...{ acting, freshness, brakes }, fence: () => fenceContract });
+    const look = () => repair.reconcile('t/once-0-1', new AbortController().signal);
+    expect(await look()).toMatchObject({ kind: 'after', ms: overrunShownMs });
+    await pass(overrunShownMs);
+    expect(await look()).toEqual({ kind: 'done' });
+    expect(asked).toEqual(['clear FenceOverrun']);
   });
 });
