@@ -98,6 +98,8 @@ describe('the commands of README.md', () => {
     async (command, { status, shows }) => {
       if (starts.test(command)) {
         const words = command.split(' ').slice(2);
+        up?.child.kill('SIGTERM');
+        await up?.ended;
         const started = startBerth([...words, '--port', '0'], { cwd: scratch.path });
         up = started;
         await expect.poll(() => started.printed(), { timeout: 60_000 }).toContain('\n');

@@ -36,7 +36,7 @@ function decisionEntry(decision: Decision): TraceEntry {
   return {
     ...{ at: whole(at), about: `Decision ${name}`, what: result, actor: 'scheduler', reason: reason ?? '' },
     evidence: {
-      snapshot: `${snapshotRevision}, ${snapshotAgeMs} ms old`,
+      snapshot: `${snapshotRevision}, ${Math.round(snapshotAgeMs)} ms old`,
       ...(counted.length > 0 && { answers: counted.join(', ') }),
       ...(nodes.length > 0 && { nodes: nodes.join(', ') }),
     },
