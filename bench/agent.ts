@@ -1,22 +1,23 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessRunner } from '../src/agent/drivers/process-runner.js';
 import type { Launch } from '../src/agent/runner.js';
 import { realEnv } from '../src/env/real.js';
 import { openProcessRunner } from '../src/main/process-runner.js';
+import { measureAgentPath } from './agent-path.js';
 import { type Bench, percentile } from './measure.js';
+import { measureRenewals } from './renewals.js';
 
 const oneByOne = 100;
 const atOnce = 200;
-const idleMs = 10_000;
 
-/** What it costs to run jobs as processes: their supervisor alone, without a control plane around it. */
+/** What it costs to run jobs as processes: through their supervisor alone, then through everything; and to renew many nodes. */
 export const agentBench: Bench = {
   name: 'agent',
-  title: 'starting processes through the supervisor, and what it costs to have them',
+  title:
+    'starting processes through their supervisor and through all parts, what it costs to have them, and renewals',
   run: async (print) => {
     const dir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
     const runner = await openProcessRunner({
@@ -44,21 +45,13 @@ export const agentBench: Bench = {
         limit: { value: bareMs, what: 'as many bare processes of Node' },
         target: { atMost: 2_000 },
       });
-      const { supervisorPid } = runner;
-      if (supervisorPid === undefined) throw new Error('no supervisor');
-      await sleep(2_000);
-      const before = cpuMs(supervisorPid);
-      await sleep(idleMs);
-      print({
-        name: `supervisor of ${atOnce} jobs that are idle, processor`,
-        value: ((cpuMs(supervisorPid) - before) / idleMs) * 100,
-        unit: '% of a core',
-      });
-      print({ name: `supervisor of ${atOnce} jobs, memory`, value: residentMiB(supervisorPid), unit: 'MiB' });
     } finally {
       await runner.end(0);
-      rmSync(dir, { recursive: true, force: true });
     }
+    mkdirSync(join(dir, 'path'));
+    await measureAgentPath(join(dir, 'path'), print);
+    await measureRenewals(join(dir, 'renewals'), print);
+    rmSync(dir, { recursive: true, force: true });
   },
 };
 
@@ -109,13 +102,3 @@ async function bareSpawns(count: number): Promise<number> {
   for (const child of children) child.kill('SIGKILL');
   return tookMs;
 }
-
-/** Processor time of a process so far. */
-function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-const residentMiB = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;

@@ -32,7 +32,8 @@ export async function startServer(args: readonly string[]): Promise<ServerProces
   const url = /https:\S+/.exec(ready)?.[0] ?? '';
   return {
     url,
-    port: Number(new URL(url).port),
+    // Who only connects to others listens nowhere.
+    port: url === '' ? 0 : Number(new URL(url).port),
     pid: child.pid ?? 0,
     readyMs,
     process: child,

@@ -43,7 +43,7 @@ export interface JobsParts {
 }
 
 // So many reports are under way at once; the server cuts off who has many more.
-const underWayMax = 16;
+const underWayMax = 48;
 const retry = { firstMs: 250, mostMs: 10_000 };
 // Facts that move no stage are said so often of one replica and no oftener, as they are by then: a probe that flaps
 // and a pull that goes on for minutes are not a transaction each time.

@@ -76,6 +76,6 @@ describe('a replica that is told to stop before it was started', () => {
     const { tell, driver, said } = live(new MemoryRefusals());
     tell(...Array.from({ length: 50 }, (_, index) => binding(`r${index}`)));
     expect([...driver.list()]).toHaveLength(50);
-    expect(said()).toHaveLength(16);
+    expect(said()).toHaveLength(48);
   });
 });
