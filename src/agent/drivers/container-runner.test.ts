@@ -202,7 +202,7 @@ describe('ContainerRunner on Podman', { timeout: 180_000 }, () => {
     runner.start(launch(lasting, 'n=0; while :; do n=$((n+1)); echo $n; sleep 0.05; done'));
     runner.start(launch(over, 'echo begun; sleep 2; echo done; exit 9'));
     const id = await running(lasting);
-    await running(over);
+    await vi.waitUntil(() => events.some(({ uid, kind }) => uid === over && kind === 'Running'), soon);
     await vi.waitFor(async () => expect(await logOf(lasting)).toContain('10\n'), soon);
     await runner.close();
     // While nobody is there one of them ends.

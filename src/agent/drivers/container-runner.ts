@@ -64,6 +64,7 @@ export class ContainerRunner implements Runner {
   readonly #limits: MachineLimits;
   readonly #containers = new Map<string, Container>();
   readonly #usage = new Map<string, RunUsage>();
+  readonly #removing = new Set<Promise<void>>();
   #onEvent: (event: RunnerEvent) => void = () => undefined;
   #usageTimer: Timer | undefined;
   #isClosed = false;
@@ -162,6 +163,7 @@ export class ContainerRunner implements Runner {
     this.#isClosed = true;
     this.#usageTimer?.cancel();
     for (const { pump } of this.#containers.values()) await pump?.leave();
+    await Promise.all(this.#removing);
   }
 
   // ---- from asked for to over ----------------------------------------------------------------------------
@@ -243,9 +245,12 @@ export class ContainerRunner implements Runner {
   }
 
   async #removed(id: string): Promise<void> {
-    await this.#engine
+    const removing = this.#engine
       .remove(id)
       .catch((error: unknown) => this.parts.onProblem(`a container cannot be removed: ${String(error)}`));
+    this.#removing.add(removing);
+    await removing;
+    this.#removing.delete(removing);
   }
 
   // ---- what another life of the agent has left -----------------------------------------------------------
