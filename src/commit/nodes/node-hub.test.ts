@@ -36,13 +36,21 @@ const settle = async (isSo: () => boolean): Promise<void> => {
   expect(isSo()).toBe(true);
 };
 
+/** Objects that seem to be as old as a test says. */
+class LaggingObjects extends CachedObjects {
+  isLagging = false;
+  override get version(): string {
+    return this.isLagging ? '0' : super.version;
+  }
+}
+
 async function openHub(nodes = 1) {
   const transactions: number[] = [];
   const cell: TestCell = await openTestCell({
     isAudited: false,
     authority: { onTransaction: (members) => transactions.push(members) },
   });
-  const objects = new CachedObjects({ objects: cell.objects, cache: cell.cache, manager: 'test' });
+  const objects = new LaggingObjects({ objects: cell.objects, cache: cell.cache, manager: 'test' });
   const hub = new NodeHub({
     ...{ objects, authority: cell.authority, env: cell.env },
     ...{ nodes: () => nodes },
@@ -54,7 +62,7 @@ async function openHub(nodes = 1) {
     await settle(() => ears.heard.length > 1 || ears.last?.kind === 'stale');
     return [ears, line];
   };
-  return { cell, hub, open, transactions, stop: () => stop.abort() };
+  return { cell, hub, objects, open, transactions, stop: () => stop.abort() };
 }
 
 describe('NodeHub', () => {
@@ -94,6 +102,21 @@ describe('NodeHub', () => {
     await settle(() => ears.bindings.at(-1) === 'gone');
     const answer = ears.heard.find((each) => each.kind === 'reported' && each.id === 8);
     expect(answer).toMatchObject({ outcome: { kind: 'Committed', result: { stage: 'Released' } } });
+  });
+
+  it('[S5] tells nothing from before the renewal that opened the stream: the set counts as whole', async () => {
+    const { cell, hub, objects } = await openHub();
+    const epoch = await cell.node('n1');
+    const ears = new Ears();
+    objects.isLagging = true;
+    const line = hub.open({ node: 'n1', epoch, id: 1 }, ears);
+    await settle(() => ears.last?.kind === 'renewed');
+    line.say({ kind: 'renew', id: 2 });
+    await settle(() => ears.heard.length === 2);
+    expect(ears.heard.map(({ kind }) => kind)).toEqual(['renewed', 'renewed']);
+    objects.isLagging = false;
+    await settle(() => ears.bindings.length > 0);
+    expect(ears.bindings).toEqual(['whole:']);
   });
 
   it('tells a node to stop what serves only after it has left the endpoints', async () => {

@@ -46,12 +46,16 @@ interface Line extends NodeHello {
   renewal: number | undefined;
   /** Opened: it has a committed renewal, and may know what is bound to its node. */
   isOpen: boolean;
+  /** Its first renewal is committed, and the cache is waited for. */
+  isOpening: boolean;
   /** What it was told is not all: the whole set follows when there is room. */
   isBehind: boolean;
 }
 
 // Renewals wait this long for others, so that those of many nodes share transactions.
 const gatherMs = 50;
+// How soon it is looked again whether the cache has come as far as the renewal that opened a line.
+const catchUpMs = 20;
 // A node that says more than this without waiting for answers is cut off.
 const reportsUnderWayMax = 64;
 
@@ -108,6 +112,7 @@ export class NodeHub implements NodeStreams {
     const line: Line = {
       ...hello,
       ...{ ears, told: new Map(), reportsUnderWay: 0, renewal: undefined, isOpen: false, isBehind: true },
+      isOpening: false,
     };
     const last = this.#lines.get(hello.node);
     this.#lines.set(hello.node, line);
@@ -188,7 +193,21 @@ export class NodeHub implements NodeStreams {
     const { fence } = outcome.result;
     const renewSeconds = renewPeriodSeconds(this.parts.nodes(), fence.permitSeconds);
     line.ears.hear({ kind: 'renewed', id, fence, renewSeconds });
-    if (line.isOpen || !this.#isLive(line)) return;
+    if (line.isOpen || line.isOpening) return;
+    line.isOpening = true;
+    this.#openAt(line, Number(outcome.revision));
+  }
+
+  /**
+   * [S5] The set that is told counts as whole: what is not in it is stopped, what is bound in it is started. So it is not told
+   * from before the renewal: the last server may have bound, ended or released what this one has not seen yet.
+   */
+  #openAt(line: Line, version: number): void {
+    if (!this.#isLive(line)) return;
+    if (Number(this.parts.objects.version) < version) {
+      this.parts.env.after(catchUpMs, () => this.#openAt(line, version));
+      return;
+    }
     line.isOpen = true;
     this.#tellAll(line);
   }
