@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -80,10 +81,23 @@ export async function startPodman(): Promise<Podman> {
       const all = { env: { ...process.env, ...settings }, stdio: 'ignore' } as const;
       execFileSync('podman', ['rm', '--force', '--all', '--time', '0'], all);
       await end();
+      endMonitors(dir);
       server.close();
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Podman keeps a monitor for minutes after each exec, which would make its directories again when it ends. */
+function endMonitors(dir: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      if (line.includes('conmon') && line.includes(dir)) process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It has ended by itself meanwhile.
+    }
+  }
 }
 
 /** One layer: busybox and names for what of it is used. */
