@@ -105,6 +105,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
         agent: {
           ...{ version, architecture, operatingSystem, drivers: runners.map(({ name }) => name) },
           fencing: driver.canFence ? 'Supported' : 'Unsupported',
+          unenforced: [...processes.unenforced],
           ...(config.address !== undefined && { address: config.address }),
         },
       },

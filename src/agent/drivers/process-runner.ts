@@ -71,7 +71,7 @@ export class ProcessRunner implements Runner {
   }
 
   /** Limits that this machine does not enforce: the node says so (LimitsNotEnforced). */
-  get unenforced(): readonly string[] {
+  get unenforced(): readonly ('memory' | 'cpu' | 'pids')[] {
     return this.#facts?.unenforced ?? [];
   }
 

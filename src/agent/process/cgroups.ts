@@ -48,8 +48,8 @@ export class Cgroups {
   }
 
   /** What is not held to a limit here, and so belongs on the node as a condition. */
-  get unenforced(): Controller[] {
-    return controllers.filter((each) => each !== 'cpuacct' && this.layout[each] === undefined);
+  get unenforced(): Exclude<Controller, 'cpuacct'>[] {
+    return (['memory', 'cpu', 'pids'] as const).filter((each) => this.layout[each] === undefined);
   }
 
   /** Makes the groups of a run. Undefined if the machine has none. */

@@ -30,7 +30,7 @@ export interface Welcome {
   /** Whether runs have a pid namespace, and a user namespace around it. */
   readonly isolation: 'Namespace' | 'UserNamespace' | 'Group';
   /** Limits that this machine does not enforce. */
-  readonly unenforced: readonly string[];
+  readonly unenforced: readonly ('memory' | 'cpu' | 'pids')[];
   readonly runs: readonly Run[];
 }
 

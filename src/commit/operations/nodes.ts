@@ -14,6 +14,7 @@ import {
   sameEpoch,
 } from '../../model/records.js';
 import { checkActor, checkNodeEpoch } from '../act.js';
+import { type Conditions, withConditions } from '../conditions.js';
 import { type Context, nextEpoch } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
 import type { Draft } from '../draft.js';
@@ -82,9 +83,25 @@ export const register =
       epoch,
       lastRenewedAt: context.at,
       agent: input.agent,
+      ...limitsSaid(input.agent.unenforced ?? [], status.conditions ?? [], context.at),
     });
     return commit({ epoch });
   };
+
+/** A machine that cannot hold jobs to all of their limits says so for as long as that is so. */
+function limitsSaid(
+  unenforced: readonly string[],
+  before: Conditions,
+  at: string,
+): Pick<NodeStatus, 'conditions'> {
+  const said = {
+    ...{ type: 'LimitsNotEnforced', reason: 'NoControlGroups' },
+    message: `processes here are not held to their ${unenforced.join(', ')}: the machine does not let its agent make control groups for that`,
+  };
+  const isSo = unenforced.length > 0;
+  const conditions = withConditions(before, isSo ? [said] : [], isSo ? [] : [said.type], at);
+  return conditions === undefined ? {} : { conditions };
+}
 
 /** The detector's verdict on a node, made durable: whether new work may be bound there. */
 export const gate =

@@ -155,6 +155,10 @@ const status = record(
         operatingSystem: text('Its operating system.', { maxLength: 253 }),
         architecture: text('Its architecture.', { maxLength: 253 }),
         drivers: setOf('What it can run.', choice('A driver.', ['process', 'container', 'hollow'])),
+        unenforced: setOf(
+          'Limits that its machine does not hold processes to: see the condition LimitsNotEnforced.',
+          choice('A limit.', ['memory', 'cpu', 'pids']),
+        ),
         fencing: choice('Whether it can keep the fence of AtMostOne processes.', [
           'Supported',
           'Unsupported',
