@@ -23,6 +23,10 @@ async function main(dir: string): Promise<void> {
   mkdirSync(own, { recursive: true, mode: 0o700 });
   lockDirectory(own);
   const cgroups = Cgroups.open(cgroupName(dir));
+  const over = (): void => {
+    cgroups.remove();
+    process.exit(0);
+  };
   const isolation = isolationHere();
   const logs = join(dir, 'logs');
   const machine = new ProcessMachine({
@@ -37,7 +41,7 @@ async function main(dir: string): Promise<void> {
       isolation:
         isolation.kind === 'Namespace' && isolation.needsUserNamespace ? 'UserNamespace' : isolation.kind,
     },
-    onOver: () => process.exit(0),
+    onOver: over,
   });
   const supervisor = new Supervisor(
     { machine, journal, env, onEvent: (event) => server.tell(event) },
@@ -49,7 +53,7 @@ async function main(dir: string): Promise<void> {
   // Asked to end by whoever is above it: a clean stop, jobs first.
   const graceSeconds = 8;
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.once(signal, () => void supervisor.endAll(graceSeconds).then(() => process.exit(0)));
+    process.once(signal, () => void supervisor.endAll(graceSeconds).then(over));
 }
 
 const dir = process.argv[2];

@@ -88,6 +88,12 @@ export class Cgroups {
       for (const run of directoriesIn(parent)) if (!isLive(run)) removeGroup(join(parent, run));
   }
 
+  /** The supervisor ends for good: nothing is left where its groups were, unless something still runs in them. */
+  remove(): void {
+    this.sweep(() => false);
+    for (const parent of this.#directories('.')) removeGroup(parent);
+  }
+
   #limitMemory(run: string, bytes: number): void {
     this.#set(run, 'memory', 'memory.limit_in_bytes', 'memory.max', bytes);
     // Swap is not a way around the limit. Kernels without swap accounting have no such file.
