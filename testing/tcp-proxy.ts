@@ -5,6 +5,8 @@ export interface TcpProxy {
   readonly port: number;
   /** pass: everything. swallowReplies: requests arrive, answers do not. blackhole: nothing arrives anywhere. */
   mode: 'pass' | 'swallowReplies' | 'blackhole';
+  /** Told of everything that is lost, before anything else happens. */
+  onLost: () => void;
   /** Keeps answers back, in order, until they are released. */
   holdReplies(): void;
   releaseReplies(): void;
@@ -28,6 +30,7 @@ export function startProxy(targetPort: number): Promise<TcpProxy> {
       sockets.add(from);
       from.on('data', (chunk) => {
         if (passes()) later(() => void (to.writable && to.write(chunk)));
+        else proxy.onLost();
       });
       from.on('close', () => {
         sockets.delete(from);
@@ -60,6 +63,7 @@ export function startProxy(targetPort: number): Promise<TcpProxy> {
       proxy = {
         port: address.port,
         mode: 'pass',
+        onLost: () => undefined,
         holdReplies: () => {
           held ??= [];
         },

@@ -35,6 +35,15 @@ export interface Played {
   wake(): void;
 }
 
+export interface WorkedOptions {
+  readonly hasShortFence?: boolean;
+  /** Where the cell is kept, if not in a directory of its own. */
+  readonly store?: string;
+  /** Where the server listens, if not at an address of its own. */
+  readonly listen?: string;
+  readonly flags?: readonly string[];
+}
+
 const apis = '/apis/berth.dev/v1';
 const tenantPath = (tenant: string): string => `${apis}/namespaces/${tenant}`;
 
@@ -51,13 +60,16 @@ export class WorkedCell {
   #client: TestClient | undefined;
   #port = '0';
 
-  private constructor(name: string) {
+  private constructor(
+    name: string,
+    private readonly options: WorkedOptions,
+  ) {
     this.#scratch = scratchDirectory(name);
   }
 
-  static async start(name: string, { hasShortFence = false } = {}): Promise<WorkedCell> {
-    const cell = new WorkedCell(name);
-    if (hasShortFence) await cell.#writeShortFence();
+  static async start(name: string, options: WorkedOptions = {}): Promise<WorkedCell> {
+    const cell = new WorkedCell(name, options);
+    if (options.hasShortFence === true) await cell.#writeShortFence();
     await cell.startServer();
     return cell;
   }
@@ -79,9 +91,10 @@ export class WorkedCell {
   /** Starts the server, again where it was if it was there before. */
   async startServer(): Promise<void> {
     const { dir } = this;
+    const { store = `lmdb:${join(dir, 'store')}`, flags = [] } = this.options;
+    const listen = this.options.listen ?? `${this.#host}:${this.#port}`;
     const server = await startBerth([
-      ...['server', '--store', `lmdb:${join(dir, 'store')}`, '--dir', join(dir, 'server')],
-      ...['--listen', `${this.#host}:${this.#port}`],
+      ...['server', '--store', store, '--dir', join(dir, 'server'), '--listen', listen, ...flags],
     ]);
     this.#server = server;
     this.#port = new URL(server.url).port;
@@ -192,21 +205,28 @@ export class WorkedCell {
     return this.get(`nodes/${name}`);
   }
 
+  /** Waits until something is so. */
+  async eventually(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    await vi.waitFor(async () => {
+      if (!(await isSo())) throw new Error(`it never came to this: ${what}`);
+    }, within);
+  }
+
   async untilFresh(nodes: readonly string[]): Promise<void> {
     for (const name of nodes)
-      await vi.waitFor(async () => {
-        const { status } = await this.node(name);
-        if (status?.reachability !== 'Fresh') throw new Error(`${name} is ${status?.reachability}`);
-      }, within);
+      await this.eventually(
+        `${name} is fresh`,
+        async () => (await this.node(name)).status?.reachability === 'Fresh',
+      );
   }
 
   /** So many replicas of a workload serve, and no other may run. */
   async untilServing(workload: string, replicas: number): Promise<Replica[]> {
     const wanted = Array.from({ length: replicas }, () => 'Serving');
-    await vi.waitFor(async () => {
-      const stages = await this.stages(workload);
-      if (stages.join() !== wanted.join()) throw new Error(`${workload} is ${stages.join()}`);
-    }, within);
+    await this.eventually(
+      `${workload} is ${wanted.join()}`,
+      async () => (await this.stages(workload)).join() === wanted.join(),
+    );
     return (await this.replicas(workload)).filter(isLive);
   }
 
