@@ -38,7 +38,9 @@ export class BrakeObserver {
       // A node that was deleted is missed by nobody.
       if (look === undefined || node === undefined) continue;
       const { region = 'local', zone = 'local' } = node.spec;
-      yield { region, zone, silentMs: look.verdict === 'Fresh' ? undefined : look.silentMs };
+      // One that was silent under the last leader is silent until it is heard of: a brake outlives who put it on.
+      const isWell = look.verdict === 'Fresh' && (look.isHeard || node.status?.reachability === 'Fresh');
+      yield { region, zone, silentMs: isWell ? undefined : look.silentMs };
     }
   }
 }

@@ -17,6 +17,7 @@ const well = zone('z', 100, 0, 0, 'us');
 describe('the brakes of a cell', () => {
   it.each<[string, NodeSilence[], string]>([
     ['a node alone', zone('a', 10, 1), ''],
+    ['a node alone of a few', zone('a', 3, 1), ''],
     ['a share of a zone', zone('a', 10, 3), 'Region eu Slow, Zone eu/a Slow'],
     ['most of a zone', zone('a', 10, 6), 'Region eu Stop, Zone eu/a Stop'],
     ['a zone of several', [...zone('a', 5, 5), ...zone('b', 20, 0)], 'Zone eu/a Stop'],
@@ -47,7 +48,7 @@ describe('the brakes of a cell', () => {
 
   it('have thresholds that can be set', () => {
     const rules = { ...usualBrakes, slowShare: 0.1, stopShare: 0.2 };
-    expect(shown([...well, ...zone('a', 10, 1)], rules)).toMatch(/Zone eu\/a Slow/);
-    expect(shown([...well, ...zone('a', 10, 2)], rules)).toMatch(/Zone eu\/a Stop/);
+    expect(shown([...well, ...zone('a', 20, 2)], rules)).toMatch(/Zone eu\/a Slow/);
+    expect(shown([...well, ...zone('a', 20, 4)], rules)).toMatch(/Zone eu\/a Stop/);
   });
 });

@@ -25,6 +25,8 @@ export interface Brake {
 export interface BrakeRules {
   /** A zone or region with fewer nodes has no share to speak of. */
   readonly nodesMin: number;
+  /** Fewer silent nodes than this are not many, whatever their share. */
+  readonly silentMin: number;
   /** From this share of silent nodes on repair slows down. */
   readonly slowShare: number;
   /** From this share on it stops. */
@@ -35,6 +37,7 @@ export interface BrakeRules {
 
 export const usualBrakes: BrakeRules = {
   nodesMin: 3,
+  silentMin: 2,
   slowShare: 0.3,
   stopShare: 0.6,
   holdMs: 300_000,
@@ -108,7 +111,7 @@ export function brakesOf(nodes: Iterable<NodeSilence>, rules: BrakeRules = usual
 function stateOf({ scope, all, silent, long }: Count, rules: BrakeRules): BrakeState {
   // If nobody at all is heard of, it is we who are cut off, however long it lasts.
   if (scope === 'Cell' && all > 1 && silent === all) return 'Stop';
-  if (all < rules.nodesMin) return 'Off';
+  if (all < rules.nodesMin || silent < rules.silentMin) return 'Off';
   if (silent / all >= rules.stopShare) return long / all >= rules.stopShare ? 'Slow' : 'Stop';
   return silent / all >= rules.slowShare ? 'Slow' : 'Off';
 }

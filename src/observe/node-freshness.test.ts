@@ -26,6 +26,7 @@ describe('the freshness of a node', () => {
       ...{
         verdict: 'Fresh',
         silentMs: 4 * second,
+        isHeard: true,
         lateMs: 11 * second,
         leaseMs: 40 * second,
         leaseRevision: 20,
@@ -39,7 +40,9 @@ describe('the freshness of a node', () => {
     const freshness = new NodeFreshness(at(1_000 * second));
     freshness.found('n', '7', 40);
     expect(freshness.ageMs('n', at(1_005 * second))).toBeUndefined();
-    expect(freshness.judge('n', at(1_014 * second))).toMatchObject({ verdict: 'Fresh', arrivalsMs: [] });
+    expect(freshness.judge('n', at(1_014 * second))).toMatchObject({
+      ...{ verdict: 'Fresh', isHeard: false, arrivalsMs: [] },
+    });
     expect(freshness.judge('n', at(1_015 * second))?.verdict).toBe('Suspect');
     expect(freshness.judge('n', at(1_041 * second))?.verdict).toBe('Unknown');
     expect(freshness.judge('n', at(1_041 * second), at(1_030 * second))?.verdict).toBe('Fresh');

@@ -49,6 +49,8 @@ export interface Look {
   readonly verdict: Verdict;
   /** How long the node has been silent, as far as this observer can say. */
   readonly silentMs: number;
+  /** It was heard of in time. Otherwise Fresh says only that nobody has listened for long enough to call it late. */
+  readonly isHeard: boolean;
 }
 
 /** A verdict with what it was made from. */
@@ -128,9 +130,10 @@ export class NodeFreshness {
     if (heard === undefined) return undefined;
     const { leaseMs, lateMs } = heard;
     const watchedMs = Math.min(msBetween(this.since, now), msBetween(notBefore, now));
-    const silentMs = Math.min(watchedMs, this.ageMs(node, now) ?? watchedMs);
+    const ageMs = this.ageMs(node, now);
+    const silentMs = Math.min(watchedMs, ageMs ?? watchedMs);
     const verdict = verdictAfter(silentMs, { lateMs, leaseMs, lostMs: this.rules.lostAfterMs });
-    return { verdict, silentMs };
+    return { verdict, silentMs, isHeard: ageMs !== undefined && ageMs <= lateMs };
   }
 
   /** The same, with all that it was made from. */

@@ -83,4 +83,20 @@ describe('the detector', () => {
     await run(30_000);
     expect(gates).toEqual(['115s silent Suspect', '141s silent Unknown']);
   });
+
+  it('thinks no better of a node under a new leader before it is heard of', async () => {
+    const { gates, register, renew, run, objects } = openDetector(100_000);
+    register('silent');
+    const node = objects.get<Node>('Node', undefined, 'silent');
+    if (node !== undefined)
+      objects.put({
+        ...node,
+        status: { ...node.status, reachability: 'Unknown', gate: { state: 'Closed' } },
+      });
+    await run(150_000);
+    expect(gates).toEqual([]);
+    renew('silent');
+    await run(1_000);
+    expect(gates).toEqual(['151s silent Fresh']);
+  });
 });

@@ -16,6 +16,9 @@ export function judgeGate(
   const epoch = status?.epoch;
   if (epoch === undefined || judgement === undefined) return undefined;
   const { verdict } = judgement;
+  // A new leader has not listened for long; that is no reason to think better of a node than the last one did.
+  const isBetter = rank(verdict) < rank(status?.reachability);
+  if (isBetter && !judgement.isHeard) return undefined;
   const state = verdict === 'Fresh' ? 'Open' : 'Closed';
   if (status?.reachability === verdict && status.gate?.state === state) return undefined;
   if (verdict === 'Fresh') permit('detector', 'heartbeat', 'openGate');
@@ -32,6 +35,9 @@ export function judgeGate(
     operation: `gate/${metadata.name}/${shownEpoch(epoch)}/${verdict}/${metadata.resourceVersion}`,
   };
 }
+
+const verdicts: readonly string[] = ['Fresh', 'Suspect', 'Unknown', 'Lost'];
+const rank = (verdict: string | undefined): number => verdicts.indexOf(verdict ?? '');
 
 const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
 

@@ -11,6 +11,14 @@ const listed: ReplicaShape = { isListed: true };
 const asked: ReplicaShape = {
   intent: { actor: 'drain:x', reason: 'Drained', operation: 'o', at: '2026-01-01T00:00:00Z' },
 };
+const superseded: ReplicaShape = {
+  conditions: [
+    {
+      ...{ type: 'Superseded', status: 'True', reason: 'Replaced', message: 'web-0-2' },
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
+  ],
+};
 
 type Row = readonly [
   what: string,
@@ -62,6 +70,10 @@ const table: readonly Row[] = [
   ],
   [
     ...(['not known and shall stop', 'Unknown', { ...listed, ...asked }] as const),
+    ...([{ node: nodeAt('Lost'), brake: 'many' }, 'Out', false] as const),
+  ],
+  [
+    ...(['not known, with many others, and replaced', 'Unknown', { ...listed, ...superseded }] as const),
     ...([{ node: nodeAt('Lost'), brake: 'many' }, 'Out', false] as const),
   ],
   ['shall stop', 'Releasing', { ...listed, ...asked }, {}, 'Out', false],

@@ -75,14 +75,18 @@ export function nextTrafficStep(input: TrafficInput): TrafficStep {
         ...{ kind: 'Leave', on: 'leaseExpired', reason: 'NodeLost' },
         message: 'the lease of its node has expired',
       };
-    case 'Unknown':
-      return isListed && replica.status?.intent === undefined && brake !== undefined
-        ? { kind: 'Keep', why: brake }
-        : out;
+    case 'Unknown': {
+      // One that was given away has a successor, to whom clients are sent.
+      const isGivenAway = replica.status?.intent !== undefined || isSuperseded(replica);
+      return isListed && !isGivenAway && brake !== undefined ? { kind: 'Keep', why: brake } : out;
+    }
     default:
       return out;
   }
 }
+
+const isSuperseded = ({ status }: Replica): boolean =>
+  status?.conditions?.some(({ type, status: is }) => type === 'Superseded' && is === 'True') === true;
 
 /** What a step needs leave for by the table of evidence. */
 export function permitsFor(step: TrafficStep): readonly Permit<Deed>[] {

@@ -15,6 +15,7 @@ import {
 const second = 1_000;
 const silentFor = (seconds: number, more: Partial<NodeEvidence> = {}): NodeEvidence => ({
   ...{ silentMs: seconds * second, leaseMs: 40 * second, leaseRevision: 7, isAttested: false },
+  isHeard: seconds <= 40,
   ...more,
 });
 const heard = silentFor(3);
@@ -150,6 +151,18 @@ describe('[L3] a replica of unknown fate on a node that is heard of', () => {
     expect(step({ ...asked, heardMs: 44 * second })).toEqual({ kind: 'wait', ms: second });
     expect(told(step({ ...asked, heardMs: 45 * second }))).toBe('Replaceable,NeedsHuman');
     expect(told(step({ ...asked, ...fence, node: heard, heardMs: 1e9 }))).toBe('NeedsHuman');
+  });
+});
+
+describe('a replica on a node that a new leader has not heard of yet', () => {
+  const node = silentFor(3, { isHeard: false });
+
+  it('is looked at again when a full lease has passed under that leader, and not before', () => {
+    for (const stage of ['Serving', 'Unknown'] as const)
+      for (const isAskedToStop of [false, true])
+        expect(step({ stage, node, isAskedToStop, rule: { action: 'Replace', afterSeconds: 0 } })).toEqual({
+          ...{ kind: 'wait', ms: 37 * second + 1 },
+        });
   });
 });
 

@@ -11,6 +11,8 @@ export interface NodeEvidence {
   /** How long its lease lasts without a renewal. */
   readonly leaseMs: number;
   readonly leaseRevision: number;
+  /** It was heard of within its lease. Neither that nor silent for a lease: this leader has not listened for so long. */
+  readonly isHeard: boolean;
   /** A person attests that what ran there has stopped. */
   readonly isAttested: boolean;
 }
@@ -124,10 +126,13 @@ function whileItMayRun(input: RepairInput): RepairStep {
   const silentMs = node?.silentMs ?? inStageMs;
   const leaseMs = node?.leaseMs ?? reportSlackMs;
   if (silentMs > leaseMs) return { kind: 'move', reason: 'LeaseExpired', on: 'leaseExpired' };
+  // While it is heard of, the verdict that it is not wakes whoever waits. One that never was may have its verdict already.
+  const silenceLeftMs = node?.isHeard === true ? undefined : leaseMs - silentMs + 1;
   const deadline = deadlineOf(input);
-  if (deadline === undefined) return wait();
+  if (deadline === undefined) return wait(silenceLeftMs);
   const leftMs = deadline.ms - inStageMs;
-  return leftMs <= 0 ? { kind: 'move', reason: deadline.reason, on: 'noReport' } : wait(leftMs);
+  if (leftMs <= 0) return { kind: 'move', reason: deadline.reason, on: 'noReport' };
+  return wait(Math.min(leftMs, silenceLeftMs ?? leftMs));
 }
 
 function deadlineOf({ stage, startDeadlineSeconds, graceSeconds }: RepairInput):
@@ -164,7 +169,8 @@ function whileUnknown(input: RepairInput): RepairStep {
   const { node, isFenced, fence, rule, inStageMs } = input;
   if (node?.isAttested === true) return { kind: 'release', proof: { kind: 'Attested' }, on: 'attestation' };
   const silentMs = node?.silentMs ?? inStageMs;
-  if (node !== undefined && silentMs <= node.leaseMs) return whileHeard(input);
+  if (node !== undefined && silentMs <= node.leaseMs)
+    return node.isHeard ? whileHeard(input) : wait(node.leaseMs - silentMs + 1);
   if (rule.action === 'Replace') return whileReplaceable(input, silentMs);
   const windowMs = fence.windowSeconds * 1_000;
   const afterMs = rule.action === 'Gone' ? 0 : rule.afterSeconds * 1_000;
@@ -217,7 +223,7 @@ const replaceable = (afterMs: number): Remarked => ({
 
 function needsHuman({ node, isFenced, rule, isAskedToStop }: RepairInput): Remarked {
   const attest = 'whoever knows that it has stopped may attest that of its node (berth attest)';
-  const isHeard = node !== undefined && node.silentMs <= node.leaseMs;
+  const isHeard = node?.isHeard === true;
   const why =
     isHeard && isAskedToStop
       ? 'its node is there and does not say that it has stopped'

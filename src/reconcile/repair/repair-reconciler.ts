@@ -110,10 +110,10 @@ export class RepairReconciler implements Reconciler {
     const { template } = revision?.spec ?? {};
     const evidence: NodeEvidence | undefined = judgement && {
       ...{ silentMs: judgement.silentMs, leaseMs: judgement.leaseMs, leaseRevision: judgement.leaseRevision },
+      isHeard: (judgement.arrivalsMs[0] ?? Number.POSITIVE_INFINITY) <= judgement.leaseMs,
       isAttested: node?.status?.attestation !== undefined,
     };
-    const isHeard = evidence !== undefined && evidence.silentMs <= evidence.leaseMs;
-    const ids = [stageId(replica), ...(isHeard ? [`${stageId(replica)} heard`] : [])];
+    const ids = [stageId(replica), ...(evidence?.isHeard === true ? [`${stageId(replica)} heard`] : [])];
     this.#seen.retain(key, ids);
     const [inStageMs = 0, heardMs = 0] = ids.map((id) => this.#seen.ageMs(key, id));
     return {
