@@ -1,4 +1,5 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
@@ -28,6 +29,13 @@ const open = () => JournalFile.open(path, keptRuns);
 const written = (journal: JournalFile<JournalEntry>, entry: JournalEntry): Promise<string | undefined> =>
   new Promise((resolve) => journal.append(entry, resolve));
 
+/** How long files of this process may become: to write on a disk that is full. */
+const allowBytes = (bytes: number | 'unlimited'): void => {
+  const { status } = spawnSync('prlimit', [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
+  expect(status).toBe(0);
+};
+afterEach(() => allowBytes('unlimited'));
+
 describe('the journal of a supervisor', () => {
   it('says the last of each replica when it is opened again, without what was forgotten', async () => {
     const { journal } = open();
@@ -45,6 +53,31 @@ describe('the journal of a supervisor', () => {
     journal.close();
     appendFileSync(path, '{"kind":"opened","facts":{"uid":"b"');
     const again = open();
+    expect(again.entries).toEqual([opened('a')]);
+    await written(again.journal, opened('c'));
+    again.journal.close();
+    expect(open().entries).toEqual([opened('a'), opened('c')]);
+  });
+
+  it('does not say that it has written what a full disk took a part of, and that part spoils nothing', async () => {
+    const { journal } = open();
+    await written(journal, opened('a'));
+    allowBytes(statSync(path).size + 50);
+    expect(await written(journal, opened('b'))).toMatch(/EFBIG/);
+    allowBytes('unlimited');
+    expect(await written(journal, opened('c'))).toBeUndefined();
+    journal.close();
+    expect(open().entries).toEqual([opened('a'), opened('c')]);
+  });
+
+  it('is read and added to where there is no room to write it anew', async () => {
+    const { journal } = open();
+    await written(journal, opened('a'));
+    journal.close();
+    appendFileSync(path, '{"kind":"opened","facts":{"uid":"b"');
+    allowBytes(10);
+    const again = open();
+    allowBytes('unlimited');
     expect(again.entries).toEqual([opened('a')]);
     await written(again.journal, opened('c'));
     again.journal.close();

@@ -5,6 +5,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   write,
   writeFileSync,
 } from 'node:fs';
@@ -25,6 +26,8 @@ export class JournalFile<Entry> {
   // Only what came while the last flush was under way.
   #waiting: Waiting[] = [];
   #isWriting = false;
+  // The file may end within a line: a full disk took part of it. What comes next begins a line of its own.
+  #isTorn: boolean;
   readonly #entries: Entry[];
 
   private constructor(
@@ -32,9 +35,11 @@ export class JournalFile<Entry> {
     /** What still counts of entries, in their order. */
     private readonly kept: (entries: readonly Entry[]) => readonly Entry[],
     entries: readonly Entry[],
+    isTorn: boolean,
   ) {
     this.#entries = [...entries];
     this.#lines = entries.length;
+    this.#isTorn = isTorn;
     this.#descriptor = openSync(path, 'a', 0o600);
   }
 
@@ -44,8 +49,9 @@ export class JournalFile<Entry> {
     kept: (entries: readonly Entry[]) => readonly Entry[],
   ): { readonly journal: JournalFile<Entry>; readonly entries: readonly Entry[] } {
     const entries = kept(readEntries<Entry>(path));
-    writeWhole(path, entries);
-    return { journal: new JournalFile(path, kept, entries), entries };
+    // On a full disk it stays as it is, and is read and added to: what runs has to be known now more than ever.
+    const isWhole = isWrittenWhole(path, entries);
+    return { journal: new JournalFile(path, kept, entries, !isWhole), entries };
   }
 
   /** `onDurable`: it will be there after a crash of the machine. With a message if it will not. */
@@ -66,6 +72,7 @@ export class JournalFile<Entry> {
     this.#isWriting = true;
     const done = (error: Error | null): void => {
       this.#isWriting = false;
+      this.#isTorn = error !== null;
       this.#lines += batch.length;
       for (const { onDurable } of batch) onDurable?.(error?.message);
       this.#tidy();
@@ -73,9 +80,18 @@ export class JournalFile<Entry> {
     };
     // What nobody waits for is not worth a flush: it is written, and outlives this process.
     const isAwaited = batch.some(({ onDurable }) => onDurable !== undefined);
-    write(this.#descriptor, batch.map(({ line }) => line).join(''), (error) => {
+    const text = batch.map(({ line }) => line).join('');
+    this.#put(Buffer.from(this.#isTorn ? `\n${text}` : text), (error) => {
       if (error !== null || !isAwaited) done(error);
       else fdatasync(this.#descriptor, done);
+    });
+  }
+
+  /** All of it: a disk that is nearly full takes a part, and says so only when it is asked to take the rest. */
+  #put(bytes: Buffer, done: (error: Error | null) => void): void {
+    write(this.#descriptor, bytes, 0, bytes.length, null, (error, written) => {
+      if (error !== null || written === bytes.length) done(error);
+      else this.#put(bytes.subarray(written), done);
     });
   }
 
@@ -85,20 +101,30 @@ export class JournalFile<Entry> {
     const kept = this.kept(this.#entries);
     this.#entries.splice(0, this.#entries.length, ...kept);
     if (this.#lines < kept.length + surplusLinesMax) return;
-    writeWhole(this.path, kept);
-    closeSync(this.#descriptor);
-    this.#descriptor = openSync(this.path, 'a');
+    // If it cannot be, the longer one says the same; after as many lines more it is tried again.
     this.#lines = kept.length;
+    if (!isWrittenWhole(this.path, kept)) return;
+    const longer = this.#descriptor;
+    this.#descriptor = openSync(this.path, 'a');
+    closeSync(longer);
+    this.#isTorn = false;
     // Lines that wait are said again after what was written anew: each is the last word of what it is about.
   }
 }
 
-function writeWhole(path: string, entries: readonly unknown[]): void {
+/** Writes it anew with these entries alone. False: the disk does not take it, and the file is as it was. */
+function isWrittenWhole(path: string, entries: readonly unknown[]): boolean {
   const next = `${path}.next`;
-  writeFileSync(next, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), { mode: 0o600 });
-  flush(next);
+  try {
+    writeFileSync(next, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), { mode: 0o600 });
+    flush(next);
+  } catch {
+    rmSync(next, { force: true });
+    return false;
+  }
   renameSync(next, path);
   flush(dirname(path));
+  return true;
 }
 
 function flush(path: string): void {

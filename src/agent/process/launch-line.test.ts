@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { environmentText, launchLine } from './launch-line.js';
+import { environmentText, execLine, launchLine } from './launch-line.js';
 
 const files = { environmentFile: '/run/environment', cgroupFiles: ['/a/tasks', '/b/tasks'] };
 const spec = { command: ['work', '--hard'], isFenced: false };
@@ -23,6 +23,16 @@ describe('how a run is started', () => {
     const line = launchLine({ ...spec, user: { uid: 7, gid: 8 } }, namespace, files);
     expect(line.indexOf('--reuid=7')).toBeLessThan(line.indexOf('/run/environment'));
     expect(line.slice(-3)).toEqual(['/run/environment', 'work', '--hard']);
+  });
+
+  it('a command beside it runs as the same user, however the machine keeps runs together', () => {
+    const run = { pid: 9, user: { uid: 7, gid: 8 }, environmentFile: '/run/environment' };
+    for (const isolation of [namespace, { kind: 'Group' } as const]) {
+      const line = execLine(run, isolation, ['look']);
+      expect(line).toContain('--reuid=7');
+      expect(line.indexOf('--reuid=7')).toBeLessThan(line.indexOf('/run/environment'));
+    }
+    expect(execLine({ ...run, user: undefined }, { kind: 'Group' }, ['look'])[0]).toBe('/bin/sh');
   });
 
   it('values of the environment are taken to the letter', () => {

@@ -59,16 +59,17 @@ export function execLine(
   isolation: Isolation,
   command: readonly string[],
 ): readonly [string, ...string[]] {
-  const asUser = run.user === undefined ? [] : userWords(run.user);
-  const inside: [string, ...string[]] = ['/bin/sh', '-c', job, run.environmentFile, ...command];
-  if (isolation.kind === 'Group') return inside;
+  const asUser = run.user === undefined ? undefined : userWords(run.user);
+  const inside = ['/bin/sh', '-c', job, run.environmentFile, ...command] as const;
+  if (isolation.kind === 'Group') return asUser === undefined ? inside : [...asUser, ...inside];
   const target = ['--target', String(run.pid), '--pid', '--mount'];
   const asOwner = isolation.needsUserNamespace ? ['--user', '--preserve-credentials'] : [];
-  return ['nsenter', ...target, ...asOwner, '--wd', '--', ...asUser, ...inside];
+  return ['nsenter', ...target, ...asOwner, '--wd', '--', ...(asUser ?? []), ...inside];
 }
 
-const userWords = ({ uid, gid }: NonNullable<RunSpec['user']>): string[] => [
-  ...['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs'],
+const userWords = ({ uid, gid }: NonNullable<RunSpec['user']>): [string, ...string[]] => [
+  'setpriv',
+  ...[`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs'],
 ];
 
 /** A file that a shell reads to have exactly these variables. */

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunFacts, RunSpec } from '../supervisor/machine.js';
@@ -39,15 +40,18 @@ export class RunFiles {
 
   /** Executions before this one leave nothing but their logs. */
   removeBefore({ uid, execution }: RunFacts): void {
-    if (execution > 1) this.#remove(join(this.dir, 'runs', uid, String(execution - 1)));
+    const path = join(this.dir, 'runs', uid, String(execution - 1));
+    if (execution > 1) rmSync(path, { recursive: true, force: true });
   }
 
+  /** Elsewhere, and without a word: what a job has left may take long to remove, and fences are kept meanwhile. */
   remove(uid: string): void {
-    this.#remove(join(this.dir, 'runs', uid));
-    this.#remove(this.scratch(uid));
-  }
-
-  #remove(path: string): void {
-    rmSync(path, { recursive: true, force: true });
+    const paths = [join(this.dir, 'runs', uid), this.scratch(uid)];
+    spawn('/bin/sh', ['-c', removal, 'berth-remove', ...paths], { stdio: 'ignore', detached: true })
+      .once('error', () => undefined)
+      .unref();
   }
 }
+
+// Directories that their job has made read-only, as some package managers do, are opened first.
+const removal = 'rm -rf -- "$@" || { chmod -R u+rwX -- "$@"; rm -rf -- "$@"; }';

@@ -146,6 +146,24 @@ describe('a supervisor', () => {
     await run(2_000);
     expect([isOver, supervisor.liveCount]).toEqual([true, 0]);
   });
+
+  it('starts nothing any more when it is told to end: its successor is asked for it', async () => {
+    const { machine, supervise, run, told } = setUp();
+    const supervisor = supervise();
+    for (const uid of ['quick', 'slow']) {
+      supervisor.start(spec(uid));
+      machine.gate(uid);
+    }
+    const ended = supervisor.endAll(5);
+    machine.exit('quick', { exitCode: 0 });
+    // As an agent does that finds it stopped.
+    supervisor.start(spec('quick', { execution: 2 }));
+    machine.gate('quick');
+    await run(6_000);
+    await ended;
+    expect(supervisor.liveCount).toBe(0);
+    expect(told().filter((word) => word.startsWith('quick'))).toEqual(['quick Running', 'quick Stopped']);
+  });
 });
 
 describe('[S5] the fence', () => {

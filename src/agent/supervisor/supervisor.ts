@@ -48,6 +48,7 @@ export class Supervisor {
   readonly #runs = new Map<string, Entry>();
   readonly #fence: FenceWatch;
   readonly #whenEmpty: (() => void)[] = [];
+  #isEnding = false;
 
   constructor(
     private readonly parts: SupervisorParts,
@@ -75,6 +76,8 @@ export class Supervisor {
   start(spec: RunSpec): void {
     const { machine } = this.parts;
     const { uid, execution, isFenced } = spec;
+    // An agent starts again what was stopped with its supervisor, and asks the successor for it.
+    if (this.#isEnding) return;
     const last = this.#runs.get(uid);
     // Each execution at most once, ever; and one at a time.
     if (last !== undefined && (last.facts.execution >= execution || last.end === undefined)) return;
@@ -126,8 +129,9 @@ export class Supervisor {
     this.#fence.permit(permit);
   }
 
-  /** Ends everything, and resolves when it has ended. */
+  /** Ends everything, and resolves when it has ended. Nothing is started any more. */
   async endAll(graceSeconds: number): Promise<void> {
+    this.#isEnding = true;
     for (const [uid, { end }] of this.#runs) if (end === undefined) this.stop(uid, graceSeconds);
     if (this.liveCount > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
     this.#fence.close();

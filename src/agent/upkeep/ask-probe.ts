@@ -7,7 +7,7 @@ import { type Probe, thresholdsOf } from './probe-streak.js';
 /** The execution that is asked. */
 export interface Probed {
   readonly uid: string;
-  readonly runner: Runner;
+  readonly runner: Pick<Runner, 'exec'>;
   /** Where it listens. */
   readonly host: string;
   readonly ports: Readonly<Record<string, number>>;
@@ -17,8 +17,25 @@ export interface Probed {
 // Of what a command that fails has printed, so much is told.
 const printedMax = 200;
 
-/** Asks a probe's question once. The answer, undefined if it is good, comes within the probe's timeout. */
+/**
+ * Asks a probe's question once. The answer, undefined if it is good, comes within the probe's timeout. What a tenant wrote
+ * and cannot be asked (a path with a space, a word with a zero byte) is a bad answer, and never the end of the agent.
+ */
 export function askProbe(
+  parts: { readonly env: Env; readonly caller: ProbeCaller },
+  probe: Probe,
+  probed: Probed,
+  answer: (problem: string | undefined) => void,
+): void {
+  try {
+    ask(parts, probe, probed, answer);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    parts.env.after(0, () => answer(`it cannot be asked: ${why}`));
+  }
+}
+
+function ask(
   parts: { readonly env: Env; readonly caller: ProbeCaller },
   probe: Probe,
   probed: Probed,

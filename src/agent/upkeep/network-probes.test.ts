@@ -2,7 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realEnv } from '../../env/real.js';
+import type { Runner } from '../runner.js';
+import { execBeside } from '../process/exec-beside.js';
+import { askProbe } from './ask-probe.js';
 import { NetworkProbes } from './network-probes.js';
+import type { Probe } from './probe-streak.js';
 
 describe('probes over the network', () => {
   const server = createServer(({ url }, response) => {
@@ -36,5 +40,17 @@ describe('probes over the network', () => {
     await new Promise((resolve) => closed.close(resolve));
     expect(await ask(undefined, free)).toContain(`port ${free}: connect ECONNREFUSED`);
     expect(await ask('/', free)).toContain(`GET / on port ${free}: connect ECONNREFUSED`);
+  });
+
+  it('that cannot be asked are answered all the same: what a tenant writes does not end an agent', async () => {
+    const exec: Runner['exec'] = (_, { command }, ears) =>
+      execBeside(['/bin/sh', '-c', '"$@"', 'sh', ...command], {}, ears, '/');
+    const probed = { ...{ uid: 'a', host: '127.0.0.1', ports: {}, env: {} }, runner: { exec } };
+    const problemOf = (probe: Probe): Promise<string | undefined> =>
+      new Promise((resolve) => askProbe({ env: realEnv(), caller: probes }, probe, probed, resolve));
+    expect(await problemOf({ http: { port, path: '/a b' } })).toMatch(/^it cannot be asked: .*unescaped/);
+    expect(await problemOf({ exec: { command: ['true', 'a\0b'] } })).toMatch(
+      /^it cannot be asked: .*null byte/,
+    );
   });
 });
