@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Ends the run with one plain line that any reader, human or not, can count on. */
@@ -21,6 +22,8 @@ export default defineConfig({
   test: {
     include: ['dist/**/*.test.js'],
     pool: 'forks',
+    // Vitest would leave a core free, which on two cores means one file after another; many of them mostly wait.
+    maxWorkers: Math.max(2, availableParallelism()),
     // Long: they bound what hangs. How fast something is is for benches to say, not for tests on a shared machine.
     testTimeout: 60_000,
     hookTimeout: 120_000,
