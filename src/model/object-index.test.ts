@@ -28,4 +28,18 @@ describe('ObjectIndex', () => {
     stop.abort();
     expect(objects.followers).toBe(0);
   });
+
+  it('knows whether it is behind what the cache shows already', () => {
+    const objects = new FakeObjects();
+    const index = new ObjectIndex<BerthObject>(objects, 'Thing', () => 'all');
+    objects.put(member('a', 'x'));
+    index.start(new AbortController().signal);
+    expect(index.isAsNewAs(objects.version), 'all was listed').toBe(true);
+    objects.putUnseen(member('b', 'x'));
+    expect(index.isAsNewAs(objects.version)).toBe(false);
+    objects.put(objectOf('Other', 't', 'c'));
+    expect(index.isAsNewAs(objects.version), 'changes of other kinds tell too').toBe(true);
+    objects.remove('Thing', 't', 'a');
+    expect(index.isAsNewAs(objects.version), 'what was deleted was older').toBe(true);
+  });
 });

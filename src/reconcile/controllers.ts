@@ -126,7 +126,7 @@ export class Controllers {
       }),
       repair: this.#controller('repair', {
         keysOf: (change) => repairKeysOf(byNode, change),
-        listKeys: () => allRepairKeys(byNode),
+        listKeys: () => allRepairKeys(byNode, (node) => this.#isHeard(node)),
       }),
       nodeUpkeep: this.#controller('node-upkeep', {
         keysOf: (change) =>
@@ -205,6 +205,13 @@ export class Controllers {
         ];
       }),
     ]);
+  }
+
+  /** By the last durable verdict, and as this process hears it. */
+  #isHeard(node: string): boolean {
+    const { objects, nodes } = this.parts;
+    const { reachability } = objects.get<Node>('Node', undefined, node)?.status ?? {};
+    return reachability === 'Fresh' && nodes?.freshness.look(node)?.verdict === 'Fresh';
   }
 
   #brakeObserver({ freshness, brakeRules }: NonNullable<ControllersParts['nodes']>): BrakeObserver {

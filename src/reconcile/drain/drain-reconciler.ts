@@ -47,7 +47,7 @@ export class DrainReconciler implements Reconciler {
       this.#seen.retain(key, []);
       this.#blocks.delete(key);
       if (node === undefined) return done;
-      await this.#publish(node);
+      await this.#publish(node.metadata);
       if (!drivesAway(node)) return done;
       const driven = drivenAway(node, this.#live(key), (replica) => this.#tolerationsOf(replica));
       if (driven.length === 0) return done;
@@ -61,7 +61,8 @@ export class DrainReconciler implements Reconciler {
     const { verdicts, blocks } = await this.#evict(evictable(this.#live(key)), 'Drained', signal);
     if (verdicts.has('Stale') || signal.aborted) return done;
     this.#blocks.set(key, blocks);
-    await this.#publish(node);
+    if ((await this.#publish(node.metadata)) === 'behind')
+      return after(lookMs, 'what is on the node is not known yet');
     if (verdicts.has('Retry')) return requeueOf('Retry', 'an eviction did not work out');
     return this.#isSettled(key) ? done : after(lookMs, 'the drain goes on');
   }
@@ -134,13 +135,14 @@ export class DrainReconciler implements Reconciler {
   }
 
   /** Writes how far the drain has come, or that there is none, if it is not what is there. */
-  async #publish({ metadata: { name, uid } }: Node): Promise<void> {
+  async #publish({ name, uid }: Node['metadata']): Promise<'current' | 'behind'> {
     const { objects, env } = this.parts.acting;
-    // Before what is on it: what was bound before the drain is in the cache, and nothing is bound after it.
     const node = objects.get<Node>('Node', undefined, name);
-    if (node === undefined) return;
+    if (node === undefined) return 'current';
     const isDraining = node.spec.drain !== undefined;
-    if (!isDraining && node.status?.drain === undefined) return;
+    if (!isDraining && node.status?.drain === undefined) return 'current';
+    // What was bound before the drain is in the cache, and nothing is bound after it; the index may be behind the cache.
+    if (isDraining && !this.parts.onNode.isAsNewAs(node.metadata.resourceVersion)) return 'behind';
     const now = wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z');
     const drain = isDraining
       ? drainStatus({
@@ -150,7 +152,7 @@ export class DrainReconciler implements Reconciler {
           drainingMs: this.#seen.ageMs(name, uid),
         })
       : undefined;
-    if (isDeepStrictEqual(drain, node.status?.drain)) return;
+    if (isDeepStrictEqual(drain, node.status?.drain)) return 'current';
     try {
       await objects.modify<Node>('Node', undefined, name, 'status', (live) => {
         // Another drain, or none: that is looked at for itself.
@@ -162,6 +164,7 @@ export class DrainReconciler implements Reconciler {
     } catch (error) {
       if (!isBerthError(error, 'NotFound')) throw error;
     }
+    return 'current';
   }
 
   #holdsOn(node: string): number {

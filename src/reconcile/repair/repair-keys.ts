@@ -22,10 +22,21 @@ export function* repairKeysOf(replicas: ObjectIndex<Replica>, change: ObjectChan
   for (const replica of replicas.of(change.object.metadata.name)) yield keyOf(replica);
 }
 
-/** Every replica that may run somewhere. */
-export function* allRepairKeys(replicas: ObjectIndex<Replica>): Generator<string> {
-  for (const node of replicas.groups()) for (const replica of replicas.of(node)) yield keyOf(replica);
+/**
+ * Every replica of which something may be due. One that runs on a node that is heard of is none: a hundred thousand of
+ * them, looked at every minute, would keep those waiting that are.
+ */
+export function* allRepairKeys(
+  replicas: ObjectIndex<Replica>,
+  isHeard: (node: string) => boolean,
+): Generator<string> {
+  for (const node of replicas.groups()) {
+    const isWell = isHeard(node);
+    for (const replica of replicas.of(node)) if (!isWell || !isRunning(replica)) yield keyOf(replica);
+  }
 }
+
+const isRunning = ({ status }: Replica): boolean => status?.stage === 'Ready' || status?.stage === 'Serving';
 
 const isOfInterest = (node: Node, before: Node | undefined): boolean =>
   before?.status?.reachability !== node.status?.reachability ||

@@ -47,6 +47,14 @@ export function replicaOf(slot: number | string, stage: Stage, shape: ReplicaSha
   }) as Replica;
 }
 
+/** For a replica that is bound to a node. */
+export const boundTo = (node: string): Required<Pick<ReplicaShape, 'binding'>> => ({
+  binding: {
+    ...{ node, nodeEpoch: { cell: 1, number: 1 }, fence: '1' },
+    receipt: { snapshotRevision: '1', policyRevision: '1', operation: 'bind' },
+  },
+});
+
 export const nodeOf = (name: string, spec: object = {}, labels: object = {}): Node =>
   objectOf('Node', undefined, name, {
     metadata: { labels },

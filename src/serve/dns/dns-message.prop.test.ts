@@ -71,4 +71,19 @@ describe('DNS messages', () => {
     if (query === undefined) throw new Error('a good query');
     expect(truncated(writeAnswer(query, answerQuestion(query, source), 65_535))).toBe(false);
   });
+
+  it('keeps as many answers as fit: a service too large for any message is still found', () => {
+    const query = readQuery(queryBytes('api.shop.berth', 1));
+    if (query === undefined) throw new Error('a good query');
+    const answers = Array.from({ length: 10_000 }, () => ({
+      ...({ type: 'A', ttlSeconds: 5, data: Buffer.from([10, 0, 0, 1]) } as const),
+    }));
+    const large = { rcode: 'NoError', answers, authority: [], additional: [] } as const;
+    for (const bytesMax of [512, 65_535]) {
+      const bytes = writeAnswer(query, large, bytesMax);
+      expect(bytes.length).toBeLessThanOrEqual(bytesMax);
+      expect(bytes.length).toBeGreaterThan(bytesMax - 16);
+      expect(bytes.readUInt16BE(6)).toBe((bytes.length - 12 - (query.question?.bytes.length ?? 0)) / 16);
+    }
+  });
 });

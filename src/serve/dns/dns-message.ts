@@ -135,14 +135,23 @@ export const udpBytesFor = ({ edns }: DnsQuery): number =>
 
 /**
  * An answer in at most so many bytes. What does not fit is left out: first what is additional, then, with the mark that
- * says so (TC), the answers, which the client then asks for over TCP.
+ * says so (TC), the answers that are too many. Over UDP the client then asks for all of them over TCP; there it has some.
  */
 export function writeAnswer(query: DnsQuery, answer: DnsAnswer, bytesMax: number): Buffer {
   const whole = write(query, answer, false);
   if (whole.length <= bytesMax) return whole;
   const needed = write(query, { ...answer, additional: [] }, false);
   if (needed.length <= bytesMax) return needed;
-  return write(query, { ...answer, answers: [], authority: [], additional: [] }, true);
+  const cut = { ...answer, answers: [], authority: [], additional: [] };
+  const restBytes = bytesMax - write(query, cut, true).length;
+  return write(query, { ...cut, answers: firstOf(answer.answers, restBytes) }, true);
+}
+
+/** As many of them, from the first on, as fit into so many bytes. */
+function firstOf(records: readonly DnsRecord[], bytesMax: number): readonly DnsRecord[] {
+  let bytes = 0;
+  const tooMuch = records.findIndex((record) => (bytes += writeRecord(record).length) > bytesMax);
+  return tooMuch === -1 ? records : records.slice(0, tooMuch);
 }
 
 function write(query: DnsQuery, answer: DnsAnswer, isTruncated: boolean): Buffer {

@@ -29,6 +29,8 @@ export class DnsServer {
     readonly port: number,
   ) {
     udp.on('message', (bytes, { address, port: from }) => {
+      // Nobody can be answered at port 0, which a forged packet may come from; to try would throw.
+      if (from === 0) return;
       const answer = this.#answer(bytes, 'udp');
       // An answer that does not arrive is asked for again.
       if (answer !== undefined) udp.send(answer, from, address, () => undefined);
