@@ -12,6 +12,9 @@ const pool = (name: string, more = '') =>
   '  profiles: { pulling: { startSeconds: [8, 8] } }\n' +
   `  pools: [{ name: p, names: [${name}], capacity: { cpu: "4", memory: 8Gi }${more} }]\n`;
 
+// However slow this machine is: nothing is replaced here while its node is silent.
+const patient = { onNodeLost: { action: 'Replace', afterSeconds: 600 } };
+
 /**
  * One server has the authority and all controllers, another one schedules. Between them, and between the second one and
  * the store, stand proxies that lose what a network may lose.
@@ -100,7 +103,7 @@ describe('000-bind-during-node-failure: the answer to a bind is lost, and its no
   it('[S5] [L8] it had committed: no second bind; the word of its node is waited for, and nothing new comes there', async () => {
     toAuthority.mode = 'swallowReplies';
     const before = await operations();
-    await cell.service('risk-api', 1);
+    await cell.service('risk-api', 1, patient);
     await expect
       .poll(async () => (await cell.replicas('risk-api'))[0]?.status?.binding?.node, within)
       .toBe('node-b7');
@@ -129,7 +132,7 @@ describe('000-bind-during-node-failure: the answer to a bind is lost, and its no
       };
     });
     toAuthority.mode = 'blackhole';
-    await cell.service('risk-api-2', 1);
+    await cell.service('risk-api-2', 1, patient);
     await lost;
     await nodeFails();
     expect(await cell.stages('risk-api-2')).toEqual(['Queued']);

@@ -42,6 +42,8 @@ describe('a server and an agent, killed and started again in every order', () =>
       resources: { cpu: '10m', memory: '16Mi' },
       execution,
     },
+    // However slow this machine is, its silence is not taken for a loss.
+    ...(execution === 'AtLeastOne' && { onNodeLost: { action: 'Replace', afterSeconds: 600 } }),
   });
   const put = async (replicas: number): Promise<void> => {
     await cell.put('workloads', 'many', wanted(replicas, 'AtLeastOne'), 'default');

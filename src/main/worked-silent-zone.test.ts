@@ -10,10 +10,10 @@ describe('a whole zone silent for longer than a lease, and back', () => {
   let zoneA: Played;
   beforeAll(async () => {
     cell = await WorkedCell.start('worked-zone');
-    const zone = (name: string) =>
+    const zone = (name: string, more = '') =>
       '  regions: { eu-west: { zones: [a, b] } }\n' +
-      `  pools: [{ name: node-${name}, count: 4, region: eu-west, zones: [${name}], ${capacity}, ${shortLease} }]\n`;
-    zoneA = await cell.play('a', zone('a'));
+      `  pools: [{ name: node-${name}, count: 4, region: eu-west, zones: [${name}], ${capacity}${more} }]\n`;
+    zoneA = await cell.play('a', zone('a', `, ${shortLease}`));
     await cell.play('b', zone('b'));
   });
   afterAll(() => cell.close());
@@ -44,7 +44,9 @@ describe('a whole zone silent for longer than a lease, and back', () => {
         ...Array.from({ length: 4 }, () => 'Serving'),
         ...Array.from({ length: 4 }, () => 'Unknown'),
       ]);
-    expect((await brake())?.message).toContain('repair there is stopped');
+    await expect
+      .poll(async () => (await brake())?.message, within)
+      .toContain('zone eu-west/a are silent: repair there is stopped');
     // Long past the time after which one lost node would have been replaced.
     await realEnv().sleep(8_000);
     expect((await cell.replicas('risk-api')).map(identityOf)).toEqual(before);
