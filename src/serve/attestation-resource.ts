@@ -21,7 +21,8 @@ export async function attestNode(
   request: ApiRequest,
   node: string,
 ): Promise<ApiResponse> {
-  const { reason, forSeconds } = wordIn(readBody(bodyTypeOf(request.contentType, ['json']), request.body));
+  const body: unknown = await readBody(bodyTypeOf(request.contentType, ['json']), request.body);
+  const { reason, forSeconds } = wordIn(body);
   const input = { ...commonOf(parts, request, node), reason, forSeconds };
   return answer(await authority.attest(input), input);
 }

@@ -31,7 +31,7 @@ export async function setFence(
   authority: Pick<Authority, 'setFence'>,
   request: ApiRequest,
 ): Promise<ApiResponse> {
-  const given: unknown = readBody(bodyTypeOf(request.contentType, ['json']), request.body);
+  const given: unknown = await readBody(bodyTypeOf(request.contentType, ['json']), request.body);
   const before = now();
   const wanted = { ...before, windowSeconds: before.windowSecondsNext ?? before.windowSeconds };
   const fence: FenceRecord = { ...wanted, ...valuesIn(given) };

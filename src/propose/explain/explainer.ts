@@ -128,14 +128,15 @@ export class Explainer implements Explain {
       onlyTenant === undefined ? [...objects.list<T>(kind)] : [];
     const nodes = ofCell<Node>('Node');
     const workloads = [...objects.list<Workload>('Workload', onlyTenant)];
+    // Once for all workloads, and only if one asks: when a zone is lost they all do, and replicas are many.
+    let unknown: ReadonlyMap<string, readonly Replica[]> | undefined;
     const items = attentionOf({
       ...{ nodes, workloads, regions: ofCell<Region>('Region'), leases: ofCell<Lease>('Lease') },
       endpoints: objects.list<Endpoints>('Endpoints', onlyTenant),
-      replicasOf: ({ metadata }) =>
-        this.#replicas(
-          metadata.namespace,
-          ({ spec, status }) => spec.workload === metadata.name && status?.stage === 'Unknown',
-        ),
+      replicasOf: ({ metadata: { namespace, name } }) => {
+        unknown ??= this.#unknownByWorkload(onlyTenant);
+        return unknown.get(`${namespace}/${name}`) ?? [];
+      },
     });
     return {
       items: items.slice(0, attentionMax),
@@ -209,6 +210,17 @@ export class Explainer implements Explain {
     const replica = replicas.find(isWaiting) ?? replicas.at(-1);
     if (replica !== undefined) return replica;
     throw new BerthError('NotFound', `${kind.toLowerCase()} ${tenant}/${name} has no replicas yet`);
+  }
+
+  #unknownByWorkload(tenant: string | undefined): ReadonlyMap<string, readonly Replica[]> {
+    const found = new Map<string, Replica[]>();
+    for (const replica of this.#replicas(tenant, ({ status }) => status?.stage === 'Unknown')) {
+      const key = `${replica.metadata.namespace}/${replica.spec.workload}`;
+      const known = found.get(key);
+      if (known === undefined) found.set(key, [replica]);
+      else known.push(replica);
+    }
+    return found;
   }
 
   #replicas(tenant: string | undefined, isMeant: (replica: Replica) => boolean): Replica[] {
