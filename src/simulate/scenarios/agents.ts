@@ -1,17 +1,21 @@
 import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
 import { startMachineNode } from '../world/machine-node.js';
+import { cutDown, cutUp, oneWayMs } from '../world/one-way-cuts.js';
 import { startRivalRepairer } from '../world/rival-repairer.js';
+import { silence } from '../world/silence.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 
 const names = ['n1', 'n2', 'n3'] as const;
+// By then all that failed before is back.
+const oneWayAtMs = 290_000;
 
 /** The real agent and the real supervisor on simulated machines, which fail in every way that §8 has to bear. */
 export const agents: Scenario = {
   name: 'agents',
   about:
-    'real agents and supervisors on machines that crash, stand still, are suspended, drift, are cut off and are started again',
-  chaosMs: 300_000,
+    'real agents and supervisors on machines that crash, stand still, are suspended, drift, are cut off, one way or both, and are started again',
+  chaosMs: oneWayAtMs + oneWayMs,
   settleMs: 200_000,
   plan: (usual, seed) => ({
     rates: { 'network.requestLost': 0.01, 'network.replyLost': usual.rates['network.replyLost'] ?? 0 },
@@ -49,26 +53,37 @@ export const agents: Scenario = {
     // Suspended for a good part of a permit, then cut off: what was slept through counts.
     const sleeper = machines[seed % 3];
     const alone = `agent-${names[seed % 3]}`;
-    const pairs = servers.map(({ name }) => [alone, name].toSorted().join(' '));
     world.wire.after(90_000, () => {
       sleeper?.suspend(60_000);
-      world.faults.count('partition');
-      for (const pair of pairs) world.network.cut.add(pair);
+      silence(world, alone, servers, 150_000);
     });
-    world.wire.after(240_000, () => pairs.forEach((pair) => world.network.cut.delete(pair)));
     world.wire.after(180_000 + (seed % 10) * 1_000, () => {
       world.faults.count('crash');
       machines[(seed + 1) % 3]?.reboot();
     });
+    // Then one way only, of machines that run what may run only once: of one the way up, of another the way down.
+    const cuts: (readonly string[])[] = [];
+    world.wire.after(oneWayAtMs, () => {
+      const cutsOfSeed = seed % 2 === 0 ? [cutDown, cutUp] : [cutUp, cutDown];
+      for (const [index, name] of names.entries()) {
+        const machine = machines[index];
+        if (machine === undefined || machine.fencedRuns() === 0) continue;
+        const cut = cutsOfSeed.shift();
+        if (cut !== undefined) cuts.push(cut({ world, servers, node: name, machine, workload: 'once' }));
+      }
+    });
     return () => {
       const once = liveReplicasOf(world, 'once');
       const anew = liveReplicasOf(world, 'anew');
-      return unlessSo(
-        [once.length === 2, `wanted 2 replicas that run once; there are ${shownReplicas(once)}`],
-        [anew.length === 3, `wanted 3 replicas; there are ${shownReplicas(anew)}`],
-      );
+      return [
+        ...cuts.flat(),
+        ...unlessSo(
+          [once.length === 2, `wanted 2 replicas that run once; there are ${shownReplicas(once)}`],
+          [anew.length === 3, `wanted 3 replicas; there are ${shownReplicas(anew)}`],
+        ),
+      ];
     };
   },
   mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L4'],
-  mustOccur: ['crash', 'pause', 'partition', 'drift'],
+  mustOccur: ['crash', 'pause', 'partition', 'drift', 'oneWay.up', 'oneWay.down'],
 };

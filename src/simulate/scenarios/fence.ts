@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
 import { startRivalRepairer } from '../world/rival-repairer.js';
+import { silence } from '../world/silence.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 
 /** Agents silent for longer than the fence window: what may run only once is given away only after it has stopped. */
@@ -45,13 +46,7 @@ export const fence: Scenario = {
     startRivalRepairer(world);
     // One that lives on, cut off from every server for longer than the window: it comes back under an epoch that is over.
     const alone = `agent-n${1 + ((world.options.seed + 1) % 3)}`;
-    world.wire.after(80_000, () => {
-      world.faults.count('partition');
-      for (const server of servers) world.network.cut.add([alone, server.name].toSorted().join(' '));
-    });
-    world.wire.after(230_000, () => {
-      for (const server of servers) world.network.cut.delete([alone, server.name].toSorted().join(' '));
-    });
+    world.wire.after(80_000, () => silence(world, alone, servers, 150_000));
     return () => {
       const live = liveReplicasOf(world, 'once');
       return unlessSo([

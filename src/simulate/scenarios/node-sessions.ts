@@ -3,6 +3,7 @@ import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
 import { startRivalRepairer } from '../world/rival-repairer.js';
 import { startSessionNode } from '../world/session-node.js';
+import { silence } from '../world/silence.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 
 /** The real agent and the real detector, beside an agent that is careless: streams are cut, reset and resumed. */
@@ -42,12 +43,7 @@ export const nodeSessions: Scenario = {
     startRivalRepairer(world);
     // One that lives on, cut off from every server for longer than the fence window.
     const alone = `agent-n${2 + ((world.options.seed + 2) % 3)}`;
-    const pairs = servers.map(({ name }) => [alone, name].toSorted().join(' '));
-    world.wire.after(70_000, () => {
-      world.faults.count('partition');
-      for (const pair of pairs) world.network.cut.add(pair);
-    });
-    world.wire.after(215_000, () => pairs.forEach((pair) => world.network.cut.delete(pair)));
+    world.wire.after(70_000, () => silence(world, alone, servers, 145_000));
     const wasClosed = new Set<string>();
     const look = (): void => {
       for (const name of ['n2', 'n3', 'n4'])

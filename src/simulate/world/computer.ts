@@ -58,6 +58,11 @@ export class Computer {
     return this.#processes.size === 0;
   }
 
+  /** How many executions there are that only a permit allows. */
+  get fencedRuns(): number {
+    return [...this.#processes.values()].filter(({ facts, isOpen }) => facts.isFenced && isOpen).length;
+  }
+
   /** A process of this machine has the machine's boot time. */
   envOf(life: Life): Env {
     const { env } = life;

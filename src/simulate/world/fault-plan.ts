@@ -21,7 +21,10 @@ export type CallFault = (typeof callFaults)[number];
 export const eventFaults = ['crash', 'pause', 'partition', 'storeCut', 'drift'] as const;
 export type EventFault = (typeof eventFaults)[number];
 
-export type FaultKind = CallFault | EventFault;
+/** Faults that scenarios bring about, in a state that they choose: one way between a node and the servers is cut. */
+export type DirectedFault = 'oneWay.up' | 'oneWay.down';
+
+export type FaultKind = CallFault | EventFault | DirectedFault;
 
 export interface FaultEvent {
   readonly kind: EventFault;

@@ -18,6 +18,8 @@ import type { World } from './world.js';
 export interface MachineNode {
   readonly agent: SimProcess;
   readonly supervisor: SimProcess;
+  /** How many executions there are that only a permit allows. */
+  fencedRuns(): number;
   /** Both and all that runs stop at once; the world starts the two again. */
   reboot(): void;
   /** Nothing runs for a while, boot time goes on. */
@@ -68,7 +70,7 @@ export function startMachineNode(
   });
   world.isIdle.set(name, () => agent.life === undefined && computer.isIdle);
   return {
-    ...{ agent, supervisor },
+    ...{ agent, supervisor, fencedRuns: () => computer.fencedRuns },
     reboot: () => {
       agent.crash();
       supervisor.crash();

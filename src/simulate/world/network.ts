@@ -5,32 +5,67 @@ import type { Life, SimProcess } from './sim-process.js';
 const latencyMsMax = 8;
 const timeoutMs = 3_000;
 
+type Named = Pick<SimProcess, 'name'>;
+
+const way = (from: Named, to: Named): string => `${from.name} ${to.name}`;
+
 /** The network between processes: calls are late, lost, answered to nobody, or arrive twice. */
 export class Network {
-  /** Pairs of process names between which nothing passes. */
-  readonly cut = new Set<string>();
+  /** Ways on which nothing passes, as `FROM TO`: what is sent back may still arrive. */
+  readonly #cut = new Set<string>();
 
   constructor(private readonly faults: Faults) {}
 
-  isCut(one: SimProcess, other: SimProcess): boolean {
-    return this.cut.has([one.name, other.name].toSorted().join(' '));
+  /** Whether what the one sends reaches the other. */
+  isCut(from: Named, to: Named): boolean {
+    return this.#cut.has(way(from, to));
+  }
+
+  cutWay(from: Named, to: Named): void {
+    this.#cut.add(way(from, to));
+  }
+
+  healWay(from: Named, to: Named): void {
+    this.#cut.delete(way(from, to));
+  }
+
+  /** Nothing passes between the two. */
+  cut(one: Named, other: Named): void {
+    this.cutWay(one, other);
+    this.cutWay(other, one);
+  }
+
+  heal(one: Named, other: Named): void {
+    this.healWay(one, other);
+    this.healWay(other, one);
+  }
+
+  healAll(): void {
+    this.#cut.clear();
   }
 
   /** Calls `serve` in the other process, unless either is gone by then. Undefined: no answer came in time. */
   async call<T>(from: Life, to: SimProcess, serve: (there: Life) => Promise<T>): Promise<T | undefined> {
     const { env } = from;
-    const isCut = (): boolean => this.isCut(from.member, to);
     const delayed = (): Promise<void> => env.sleep(1 + env.random.integer(latencyMsMax));
     await delayed();
     const there = to.life;
-    if (there === undefined || isCut() || this.faults.strikes('network.requestLost', env.random)) {
+    if (
+      there === undefined ||
+      this.isCut(from.member, to) ||
+      this.faults.strikes('network.requestLost', env.random)
+    ) {
       await env.sleep(timeoutMs);
       return undefined;
     }
     if (this.faults.strikes('network.duplicated', env.random))
       there.env.after(env.random.integer(2_000), () => void serve(there).catch(() => undefined));
     const answer = await this.#inTime(from, serve(there));
-    if (answer === undefined || isCut() || this.faults.strikes('network.replyLost', env.random)) {
+    if (
+      answer === undefined ||
+      this.isCut(to, from.member) ||
+      this.faults.strikes('network.replyLost', env.random)
+    ) {
       await env.sleep(timeoutMs);
       return undefined;
     }

@@ -21,7 +21,8 @@ const unanswered: Outcome<{ readonly epoch: Epoch }> = {
 
 /**
  * One connection of the simulated network: what is sent arrives late and in order, or, once it is cut, not at all. A
- * crash at either end is told to the other; a cut is not.
+ * crash at either end is told to the other; a cut is not. A cut of one way ends what goes that way, for good: a
+ * connection does not lose from its middle.
  */
 class Link implements NodeLine {
   readonly #up: NodeSays[] = [];
@@ -29,6 +30,8 @@ class Link implements NodeLine {
   readonly #there: Life | undefined;
   #line: NodeLine | undefined;
   #isBroken = false;
+  #isMute = false;
+  #isDeaf = false;
 
   constructor(
     private readonly world: World,
@@ -38,7 +41,7 @@ class Link implements NodeLine {
     private readonly ears: NodeEars,
   ) {
     this.#there = to.life;
-    this.#carry(this.#there, () => {
+    this.#carryUp(() => {
       this.#line = world.nodeStreams(to)?.open(hello, {
         hear: (message) => this.#hear(message),
         hasRoom: () => true,
@@ -53,7 +56,7 @@ class Link implements NodeLine {
       return;
     }
     this.#up.push(message);
-    this.#carry(this.#there, () => {
+    this.#carryUp(() => {
       const next = this.#up.shift();
       if (next !== undefined) this.#line?.say(next);
     });
@@ -65,15 +68,30 @@ class Link implements NodeLine {
 
   close(): void {
     this.#isBroken = true;
-    this.#line?.close();
+    // What cannot be said cannot be taken back either: the server finds out by itself.
+    if (!this.#isMute) this.#line?.close();
   }
 
   #hear(message: NodeHears): void {
     this.#down.push(message);
-    this.#carry(this.here, () => {
+    this.#carryDown(() => {
       const next = this.#down.shift();
       if (next !== undefined) this.ears.hear(next);
     });
+  }
+
+  #carryUp(deliver: () => void): void {
+    const { network } = this.world;
+    const { member } = this.here;
+    if (network.isCut(member, this.to) && !network.isCut(this.to, member) && !this.#isMute) this.#fallMute();
+    if (!this.#isMute) this.#carry(this.#there, deliver);
+  }
+
+  #carryDown(deliver: () => void): void {
+    const { network } = this.world;
+    const { member } = this.here;
+    this.#isDeaf ||= network.isCut(this.to, member) && !network.isCut(member, this.to);
+    if (!this.#isDeaf) this.#carry(this.here, deliver);
   }
 
   /** Has something happen at the other end in a moment, unless the connection does not carry it. */
@@ -97,6 +115,16 @@ class Link implements NodeLine {
 
   #fallSilent(): void {
     this.#isBroken = true;
+    this.#hangUpLater();
+  }
+
+  /** Nothing that the node says arrives any more. */
+  #fallMute(): void {
+    this.#isMute = true;
+    this.#hangUpLater();
+  }
+
+  #hangUpLater(): void {
     this.world.wire.after(deadMs, () => this.#line?.close());
   }
 }

@@ -200,7 +200,7 @@ export class World {
   /** Faults stop: cuts heal, whoever is down is started. */
   calm(): void {
     this.faults.stop();
-    this.network.cut.clear();
+    this.network.healAll();
     this.#cutFromStore.clear();
     for (const member of this.processes) member.start();
   }
@@ -253,12 +253,10 @@ export class World {
       case 'pause':
         member.life?.machine.suspend(forMs);
         return;
-      case 'partition': {
-        const pair = [member.name, second.name].toSorted().join(' ');
-        this.network.cut.add(pair);
-        this.wire.after(forMs, () => this.network.cut.delete(pair));
+      case 'partition':
+        this.network.cut(member, second);
+        this.wire.after(forMs, () => this.network.heal(member, second));
         return;
-      }
       case 'storeCut':
         this.#cutFromStore.add(member.name);
         this.wire.after(forMs, () => this.#cutFromStore.delete(member.name));
