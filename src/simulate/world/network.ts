@@ -21,6 +21,16 @@ export class Network {
     return this.#cut.has(way(from, to));
   }
 
+  /** Whether nothing passes between the two. */
+  isParted(one: Named, other: Named): boolean {
+    return this.isCut(one, other) && this.isCut(other, one);
+  }
+
+  /** Whether what the one sends reaches the other, and what that one sends back is lost. */
+  isOneWay(from: Named, to: Named): boolean {
+    return !this.isCut(from, to) && this.isCut(to, from);
+  }
+
   cutWay(from: Named, to: Named): void {
     this.#cut.add(way(from, to));
   }
@@ -29,7 +39,7 @@ export class Network {
     this.#cut.delete(way(from, to));
   }
 
-  /** Nothing passes between the two. */
+  /** From now on nothing passes between the two. */
   cut(one: Named, other: Named): void {
     this.cutWay(one, other);
     this.cutWay(other, one);

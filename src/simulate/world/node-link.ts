@@ -81,16 +81,13 @@ class Link implements NodeLine {
   }
 
   #carryUp(deliver: () => void): void {
-    const { network } = this.world;
     const { member } = this.here;
-    if (network.isCut(member, this.to) && !network.isCut(this.to, member) && !this.#isMute) this.#fallMute();
+    if (this.world.network.isOneWay(this.to, member) && !this.#isMute) this.#fallMute();
     if (!this.#isMute) this.#carry(this.#there, deliver);
   }
 
   #carryDown(deliver: () => void): void {
-    const { network } = this.world;
-    const { member } = this.here;
-    this.#isDeaf ||= network.isCut(this.to, member) && !network.isCut(member, this.to);
+    this.#isDeaf ||= this.world.network.isOneWay(this.here.member, this.to);
     if (!this.#isDeaf) this.#carry(this.here, deliver);
   }
 
@@ -100,7 +97,7 @@ class Link implements NodeLine {
     const { random } = world.wire;
     if (this.#isBroken) return;
     if (here.isOver || at === undefined || to.life !== this.#there) return this.#reset();
-    if (world.network.isCut(here.member, to)) return this.#fallSilent();
+    if (world.network.isParted(here.member, to)) return this.#fallSilent();
     if (world.faults.strikes('network.requestLost', random)) return this.#reset();
     at.env.after(1 + random.integer(latencyMsMax), () => {
       if (!this.#isBroken) deliver();
