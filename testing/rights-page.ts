@@ -98,6 +98,7 @@ const paths = [
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
   '/discovery/prometheus',
   '/attention',
+  '/usage',
   '/apis/authority.berth.dev/v1/audit',
   '/apis/authority.berth.dev/v1/fence',
   '/apis/authority.berth.dev/v1/attestations/mine',

@@ -4,6 +4,7 @@ import { type BootInstant, type MonotonicInstant, msBetween, plusMs } from '../e
 import type { NodeHears, NodeLine, NodeStreams } from '../model/node-stream.js';
 import type { Outcome, Register } from '../model/ports.js';
 import type { Epoch, FenceRecord } from '../model/records.js';
+import type { UsageSample } from '../model/usage.js';
 import type { Driver } from './driver.js';
 import { Jobs } from './jobs.js';
 import { MemoryRefusals, type Refusals } from './refusals.js';
@@ -21,6 +22,8 @@ export interface NodeSessionParts {
   readonly offer: Omit<Register, 'operation' | 'leaseSeconds'>;
   /** Told that somebody wants something of a replica here. Hollow nodes have nothing to show. */
   readonly sessions?: Pick<AgentSessions, 'attach'>;
+  /** What replicas use, of those whose turn it is. Hollow nodes use nothing. */
+  readonly usage?: () => readonly UsageSample[];
   /** How long its lease lasts without a renewal, if not as long as usual. */
   readonly leaseSeconds?: number;
   /** Told whenever it is heard, with all that is bound to it. */
@@ -170,7 +173,8 @@ export class NodeSession {
       this.#later(() => this.#open());
       return;
     }
-    this.#line?.say({ kind: 'renew', id: this.#nextRenewal() });
+    const usage = this.parts.usage?.() ?? [];
+    this.#line?.say({ kind: 'renew', id: this.#nextRenewal(), ...(usage.length > 0 && { usage }) });
     this.#timer = wheel.after(this.#renewMs, () => this.#renew());
   }
 

@@ -94,6 +94,10 @@ export interface RunUsage {
   readonly oomKills: number;
 }
 
+export interface MeasuredUsage extends RunUsage {
+  readonly measuredAt: BootInstant;
+}
+
 /** A command that runs beside a replica, in its surroundings: an exec probe, or a person's. */
 export interface ExecRequest {
   readonly command: readonly string[];
@@ -136,5 +140,5 @@ export interface Runner {
   forget(uid: string): void;
   permit(permit: Permit): void;
   exec(uid: string, request: ExecRequest, ears: ExecEars): ExecSession;
-  usage(uid: string): RunUsage | undefined;
+  usage(uid: string): MeasuredUsage | undefined;
 }

@@ -59,6 +59,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./replay.js')).replayCommand(),
   },
   {
+    name: 'top',
+    description: 'show what replicas use now, and how often they were started again',
+    load: async () => (await import('./top.js')).topCommand(),
+  },
+  {
     name: 'logs',
     description: 'show what replicas have written',
     load: async () => (await import('./logs.js')).logsCommand(),

@@ -54,6 +54,23 @@ describe('berth logs, exec and cp', { timeout: 120_000 }, () => {
     ]);
   });
 
+  it('top shows what the node tells of replicas, to whoever may read them', async () => {
+    const rows = async (words: string, config?: string): Promise<string[]> => {
+      const ran = await cli.run(words, config === undefined ? {} : { env: { BERTH_CONFIG: config } });
+      const [, ...lines] = ran.stdout.trim().split('\n');
+      return [String(ran.status), ...lines.map((line) => line.split(/ {2,}/).slice(0, -1).join(' '))];
+    };
+    const told = ['web-0-1 n1 - - 3 1', 'web-1-1 n1 - - 3 1'];
+    await expect.poll(() => rows('top'), soon).toEqual(['0', ...told]);
+    expect(await rows('top web-1-1')).toEqual(['0', told[1]]);
+    await cli.ok(['apply', '-f', cli.write('fraud.yaml', tenantYaml('fraud'))]);
+    const viewer = await cli.server.kubeconfigFor({ kind: 'viewer' });
+    expect(await rows('top -n default', viewer)).toEqual(['0', ...told]);
+    const stranger = await cli.server.kubeconfigFor({ kind: 'tenant', tenant: 'fraud', role: 'owner' });
+    expect(await rows('top -n default', stranger)).toEqual(['77']);
+    expect((await cli.run('top -A', { env: { BERTH_CONFIG: stranger } })).stdout).toBe('');
+  });
+
   it('gives the log to any client as text', async () => {
     const path = '/apis/berth.dev/v1/namespaces/default/replicas/web-0-1/log';
     expect(await cli.server.send('GET', `${path}?tailLines=1`)).toMatchObject({ status: 200, text: 'three' });

@@ -13,6 +13,7 @@ import type { Place } from '../agent/upkeep/launch.js';
 import { NetworkProbes } from '../agent/upkeep/network-probes.js';
 import { Wheel } from '../agent/wheel.js';
 import { AgentMetrics } from '../agent/usage/agent-metrics.js';
+import { UsageTurns } from '../agent/usage/usage-turns.js';
 import type { Env } from '../env/env.js';
 import type { NodeStreams } from '../model/node-stream.js';
 import type { SessionDial } from '../model/sessions.js';
@@ -82,6 +83,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
       ...{ runners, env, wheel, place, caller: new NetworkProbes(env) },
       ...(config.address !== undefined && { address: config.address }),
     });
+    const turns = new UsageTurns(driver);
     const metrics = await metricsAt(new AgentMetrics(() => driver.usage()), parts.metrics, problem);
     const sessions = new AgentSessions({
       ...{ node: place.node, dial, logs, onProblem: problem },
@@ -98,6 +100,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
     const { architecture, operatingSystem } = machine;
     const session = new NodeSession({
       ...{ streams, driver, env, wheel, refusals, sessions, onProblem: problem, onHeard },
+      usage: () => turns.next(),
       offer: {
         ...{ ...place, ...offerOf(machine, config) },
         ...(config.labels !== undefined && { labels: config.labels }),

@@ -14,6 +14,7 @@ import type { NodeStreams } from '../model/node-stream.js';
 import type { Objects } from '../model/ports.js';
 import { nodeLeaseName } from '../model/records.js';
 import type { SessionDial } from '../model/sessions.js';
+import type { Usage } from '../model/usage.js';
 import { CachedObjects } from '../objects/cached-objects.js';
 import { CachedRecords } from '../objects/cached-records.js';
 import { applyChanges, CellRecords } from '../objects/cell-records.js';
@@ -40,6 +41,7 @@ import { Upgrades } from '../serve/upgrades.js';
 import { lockDirectory } from '../store/directory-lock.js';
 import type { EtcdTls } from '../store/etcd-endpoints.js';
 import { CellSessions } from './cell-sessions.js';
+import { CellUsage } from './cell-usage.js';
 import { openControlPlane } from './control-plane.js';
 import { keptAdmin } from './kept-admin.js';
 import { writeKubeconfig } from './kubeconfig.js';
@@ -186,6 +188,7 @@ async function open(
     lastRenewedAt: (node) => leaseIn(cache, nodeLeaseName(node))?.spec.renewedAt,
   });
   const sessions = new CellSessions({ here: connected, others: () => others(), peers });
+  const usageHere: Usage = { list: (tenant) => Promise.resolve(hub.usage(tenant)) };
   const openapi = openApiDocuments(kinds, version);
   const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
   const replicas = new ReplicaSessions({ objects, sessions });
@@ -203,6 +206,10 @@ async function open(
     },
     decisions: { all: () => decisions, here: log },
     sessions: replicas,
+    usage: {
+      here: usageHere,
+      all: new CellUsage({ here: usageHere, others: () => others(), peers }),
+    },
     endpoints: () => objects.list<Endpoints>('Endpoints'),
     explain: new Explainer({
       objects,

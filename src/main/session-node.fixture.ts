@@ -21,7 +21,7 @@ export interface SessionNode {
   close(): Promise<void>;
 }
 
-/** A node whose replicas run nothing, but have logs in real files, and real commands beside them. */
+/** A node whose replicas run nothing, but have logs in real files, real commands beside them, and restarts to tell of. */
 export async function startSessionNode(parts: {
   readonly node: string;
   /** A kubeconfig by which the server knows it as the node. */
@@ -51,6 +51,7 @@ export async function startSessionNode(parts: {
   const offers = { cpu: '8', memory: '16Gi' };
   const session = new NodeSession({
     ...{ streams: connection, driver, env, wheel, sessions, onProblem: () => undefined },
+    usage: () => [...running.values()].map(({ replica: { uid } }) => ({ uid, restarts: 3, oomKills: 1 })),
     offer: { node, capacity: offers, allocatable: offers, agent: { version: 'test', drivers: ['process'] } },
   });
   session.start();

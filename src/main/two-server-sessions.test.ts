@@ -62,6 +62,16 @@ describe('sessions with a node that is connected to another server', { timeout: 
     };
     await expect.poll(() => read(a), soon).toBe('200 far away\n');
     await expect.poll(() => read(b), soon).toBe('200 far away\n');
+    // What replicas use is told to the server that has the stream, and known to whoever asks either.
+    const told = async (client: typeof a, query = ''): Promise<unknown> =>
+      JSON.parse((await client?.send('GET', `/usage?namespace=default${query}`))?.text ?? '{}');
+    const known = {
+      ...{ more: 0, unanswered: [] },
+      items: [{ name: 'web-0-1', node: 'n1', restarts: 3, oomKills: 1 }],
+    };
+    await expect.poll(() => told(a), soon).toMatchObject(known);
+    expect(await told(b)).toMatchObject(known);
+    expect(await told(a, '&knownHere=true')).toMatchObject({ items: [] });
     await node.close();
     await expect.poll(() => read(a), soon).toMatch(/^503 .*"reason":"NodeNotConnected"/);
   });

@@ -6,6 +6,7 @@ import type { ReplicaStatus } from './kinds/replica.js';
 import type { WorkloadSpec } from './parts/workload-spec.js';
 import type { Charge } from './parts/charge.js';
 import type { Template } from './parts/template.js';
+import type { UsageSample } from './usage.js';
 
 /** A replica that is bound to a node and has not ended, as the node's agent is told of it. */
 export interface NodeBinding {
@@ -35,7 +36,8 @@ export type StreamReport = Omit<Report, 'node' | 'nodeEpoch'>;
 
 /** What a node says. Ids are its own, and come back with the answer. */
 export type NodeSays =
-  | { readonly kind: 'renew'; readonly id: number }
+  /** What replicas use may go along: it is kept in memory, and never written for itself. */
+  | { readonly kind: 'renew'; readonly id: number; readonly usage?: readonly UsageSample[] }
   | { readonly kind: 'report'; readonly id: number; readonly report: StreamReport };
 
 /** What a node hears. */

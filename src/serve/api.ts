@@ -6,6 +6,7 @@ import { nearest } from '../model/nearest.js';
 import { nodesGroup } from '../model/node-wire.js';
 import { isRecordView } from '../model/record-views.js';
 import { sessionProtocol } from '../model/sessions.js';
+import { usagePath } from '../model/usage.js';
 import type { Freshness } from '../objects/freshness.js';
 import { reviewAccess, reviewSelf } from './access-review.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
@@ -40,6 +41,7 @@ import {
   type ReplicaSessions,
 } from './sessions/replica-sessions.js';
 import { TokenResource, tokensGroup, tokensPlural } from './token-resource.js';
+import { type UsageParts, usageOver } from './usage-resource.js';
 
 /** What a request turned out to be about, for the metrics and the audit log. */
 export interface Routed {
@@ -77,6 +79,7 @@ export class Api {
       readonly explain: Explain;
       /** Where services are, for discovery. */
       readonly endpoints: () => Iterable<Endpoints>;
+      readonly usage: UsageParts;
       readonly sessions: Pick<ReplicaSessions, 'log'>;
       readonly freshness: Freshness;
       readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
@@ -205,6 +208,7 @@ export class Api {
       );
       return valueResponse(200, { apiVersion: 'berth.dev/v1', kind: 'Attention', ...attention });
     }
+    if (path === usagePath) return usageOver(this.parts.usage, request);
     if (path === discoveryTargetsPath) return this.#targets(request);
     const aggregated = wantsAggregatedDiscovery(request.accept);
     const found = this.#document(path, aggregated);

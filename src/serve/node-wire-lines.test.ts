@@ -13,10 +13,17 @@ const report = {
   operation: 'o',
 };
 
+const sample = {
+  ...{ uid: 'u', restarts: 1, oomKills: 0 },
+  running: { measuredMs: 5, cpuSeconds: 0.5, memoryBytes: 4096 },
+};
+
 describe('a line of a node stream', () => {
   it.each([
     { node: 'n', kind: 'open', id: 1, epoch },
     { node: 'n', kind: 'renew', id: 1 },
+    { node: 'n', kind: 'renew', id: 1, usage: [] },
+    { node: 'n', kind: 'renew', id: 1, usage: [{ uid: 'u', restarts: 0, oomKills: 0 }, sample] },
     { node: 'n', kind: 'report', id: 1, report },
     { node: 'n', kind: 'close' },
   ])('is taken: %j', (line) => {
@@ -38,6 +45,23 @@ describe('a line of a node stream', () => {
       [registering('n1', { taints: [{ key: 'a' }] }), 'register: spec.taints[0].effect: is required'],
     ] as const)
       expect(() => checkUpLine(text, validator)).toThrow(message);
+  });
+
+  it.each([
+    ['{}', 'usage: must be a list of at most 100 samples'],
+    [JSON.stringify(Array.from({ length: 101 }, () => sample)), 'usage: must be a list of at most 100'],
+    ['[null]', 'usage[0]: must be an object'],
+    ['[{"uid":7,"restarts":0,"oomKills":0}]', 'usage[0].uid: must be a string'],
+    ['[{"uid":"u","restarts":0}]', 'usage[0].oomKills: required'],
+    ['[{"uid":"u","restarts":-1,"oomKills":0}]', 'usage[0].restarts: must be a finite number, not below 0'],
+    ['[{"uid":"u","restarts":0,"oomKills":0,"running":null}]', 'usage[0].running: must be an object'],
+    [
+      '[{"uid":"u","restarts":0,"oomKills":0,"running":{"measuredMs":1,"cpuSeconds":1e999,"memoryBytes":1}}]',
+      'usage[0].running.cpuSeconds: must be a finite number',
+    ],
+  ])('that renews is refused with what is wrong with its usage: %s', (usage, message) => {
+    const text = `{"kind":"renew","node":"n","id":1,"usage":${usage}}`;
+    expect(() => checkUpLine(text, validator)).toThrow(`renew: ${message}`);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { BerthError } from '../model/errors.js';
 import { node as nodeKind } from '../model/kinds/node.js';
 import type { UpLine } from '../model/node-wire.js';
+import { usageSamplesMax } from '../model/usage.js';
 import type { Validator } from '../model/validate.js';
 import { checkOperationInput, wrongFields } from './operation-inputs.js';
 
@@ -24,6 +25,7 @@ export function checkUpLine(text: string, validator: Validator): UpLine {
   // A parsed boundary: the fields have been checked just now.
   const message = line as UpLine;
   if (message.kind === 'register') checkRegister(message, validator);
+  if (message.kind === 'renew' && message.usage !== undefined) checkUsage(message.usage);
   if (message.kind === 'report')
     checkOperationInput('report', {
       ...message.report,
@@ -31,6 +33,34 @@ export function checkUpLine(text: string, validator: Validator): UpLine {
       nodeEpoch: { cell: 0, number: 0 },
     });
   return message;
+}
+
+/** What replicas use is numbers that can be, of not too many at once. */
+function checkUsage(usage: unknown): void {
+  if (!Array.isArray(usage) || usage.length > usageSamplesMax)
+    throw wrong(`renew: usage: must be a list of at most ${usageSamplesMax} samples`);
+  for (const [index, sample] of usage.entries()) {
+    const at = `usage[${index}]`;
+    const problem =
+      wrongFields(at, { uid: 'text', restarts: 'number', oomKills: 'number' }, sample) ??
+      wrongRunning(at, sample as { readonly running?: unknown }) ??
+      wrongNumber(at, sample as object);
+    if (problem !== undefined) throw wrong(`renew: ${problem}`);
+  }
+}
+
+function wrongRunning(at: string, { running }: { readonly running?: unknown }): string | undefined {
+  if (running === undefined) return undefined;
+  const fields = { measuredMs: 'number', cpuSeconds: 'number', memoryBytes: 'number' } as const;
+  return wrongFields(`${at}.running`, fields, running) ?? wrongNumber(`${at}.running`, running as object);
+}
+
+/** JSON can say 1e999, which is read as infinite. */
+function wrongNumber(at: string, fields: object): string | undefined {
+  const found = Object.entries(fields).find(
+    ([, value]) => typeof value === 'number' && !(Number.isFinite(value) && value >= 0),
+  );
+  return found && `${at}.${found[0].slice(0, 100)}: must be a finite number, not below 0`;
 }
 
 /** The node that a registration may make must be one that an operator could have made. */

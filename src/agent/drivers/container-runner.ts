@@ -16,11 +16,11 @@ import type {
   ExecRequest,
   ExecSession,
   Launch,
+  MeasuredUsage,
   Run,
   RunEnd,
   Runner,
   RunnerEvent,
-  RunUsage,
 } from '../runner.js';
 
 export interface ContainerRunnerParts {
@@ -63,7 +63,7 @@ export class ContainerRunner implements Runner {
   readonly #engine: ContainerEngine;
   readonly #limits: MachineLimits;
   readonly #containers = new Map<string, Container>();
-  readonly #usage = new Map<string, RunUsage>();
+  readonly #usage = new Map<string, MeasuredUsage>();
   readonly #removing = new Set<Promise<void>>();
   #onEvent: (event: RunnerEvent) => void = () => undefined;
   #usageTimer: Timer | undefined;
@@ -143,7 +143,7 @@ export class ContainerRunner implements Runner {
     return { write: ignored, end: ignored, resize: ignored, pause: ignored, resume: ignored, kill: ignored };
   }
 
-  usage(uid: string): RunUsage | undefined {
+  usage(uid: string): MeasuredUsage | undefined {
     return this.#usage.get(uid);
   }
 
@@ -322,7 +322,9 @@ export class ContainerRunner implements Runner {
     for (const [uid, { id, run }] of this.#containers) {
       if (id === undefined || run.state.at !== 'Running') continue;
       const used = await this.#engine.usage(id).catch(() => undefined);
-      if (used !== undefined && this.#containers.has(uid)) this.#usage.set(uid, { ...used, oomKills: 0 });
+      const measuredAt = this.parts.env.clock.boot();
+      if (used !== undefined && this.#containers.has(uid))
+        this.#usage.set(uid, { ...used, oomKills: 0, measuredAt });
     }
   }
 }

@@ -10,11 +10,11 @@ import type {
   ExecRequest,
   ExecSession,
   Launch,
+  MeasuredUsage,
   Permit,
   Run,
   Runner,
   RunnerEvent,
-  RunUsage,
 } from '../runner.js';
 import type { RunSpec } from '../supervisor/machine.js';
 import type { Welcome } from '../supervisor/protocol.js';
@@ -117,9 +117,10 @@ export class ProcessRunner implements Runner {
     return execBeside(line, request, ears, this.#files.scratch(uid));
   }
 
-  usage(uid: string): RunUsage | undefined {
+  usage(uid: string): MeasuredUsage | undefined {
     const run = this.#mirror.get(uid);
-    return run?.state.at === 'Running' ? this.#cgroups.find(groupOf(run))?.usage() : undefined;
+    const used = run?.state.at === 'Running' ? this.#cgroups.find(groupOf(run))?.usage() : undefined;
+    return used && { ...used, measuredAt: this.parts.env.clock.boot() };
   }
 
   /** Leaves what runs to the supervisor. */

@@ -105,14 +105,17 @@ export class KeptDriver implements Driver {
 
   /** What replicas use, as it is known now. */
   *usage(): Iterable<ReplicaUsage> {
-    for (const { binding, runner, upkeep, oomKills } of this.#jobs.values()) {
-      const { replica, workload } = binding;
-      const running = runner.usage(replica.uid);
-      yield {
-        ...{ tenant: replica.tenant, workload, replica: replica.name, running },
-        ...{ restarts: upkeep.execution - 1, oomKills: oomKills + (running?.oomKills ?? 0) },
-      };
-    }
+    for (const job of this.#jobs.values()) yield usageOf(job);
+  }
+
+  usageOf(uid: string): ReplicaUsage | undefined {
+    const job = this.#jobs.get(uid);
+    return job && usageOf(job);
+  }
+
+  /** The replicas that it keeps up, or has, until they are forgotten. */
+  uids(): Iterable<string> {
+    return this.#jobs.keys();
   }
 
   start(binding: NodeBinding): void {
@@ -289,6 +292,15 @@ export class KeptDriver implements Driver {
 }
 
 const isWhole = (binding: NodeBinding): binding is WholeBinding => binding.template !== undefined;
+
+function usageOf({ binding, runner, upkeep, oomKills }: Job): ReplicaUsage {
+  const { replica, workload } = binding;
+  const running = runner.usage(replica.uid);
+  return {
+    ...{ tenant: replica.tenant, workload, replica: replica.name, running },
+    ...{ restarts: upkeep.execution - 1, oomKills: oomKills + (running?.oomKills ?? 0) },
+  };
+}
 
 /** A job that another life of the agent started. */
 function adopted({ execution, state }: Run, { stage, template }: NodeBinding, nowMs: number): Upkeep {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { bootInstant } from '../../env/instant.js';
 import { AgentMetrics } from './agent-metrics.js';
 import type { ReplicaUsage } from './replica-usage.js';
 
@@ -7,7 +8,10 @@ describe('AgentMetrics', () => {
     const api = { tenant: 't', workload: 'api', replica: 'api-0-1' };
     const batch = { tenant: 't', workload: 'batch', replica: 'batch-0-1' };
     let usage: ReplicaUsage[] = [
-      { ...api, restarts: 2, oomKills: 1, running: { cpuSeconds: 1.5, memoryBytes: 4096, oomKills: 0 } },
+      {
+        ...{ ...api, restarts: 2, oomKills: 1 },
+        running: { cpuSeconds: 1.5, memoryBytes: 4096, oomKills: 0, measuredAt: bootInstant(0) },
+      },
       { ...batch, restarts: 0, oomKills: 0, running: undefined },
     ];
     const metrics = new AgentMetrics(() => usage);

@@ -1,4 +1,4 @@
-import type { RunUsage } from '../runner.js';
+import type { MeasuredUsage } from '../runner.js';
 
 /** What a replica uses and has used on this node. Looked at when somebody asks; nothing of it is stored. */
 export interface ReplicaUsage {
@@ -10,5 +10,5 @@ export interface ReplicaUsage {
   /** How many of its executions have ended for want of memory, and what of the present one was. */
   readonly oomKills: number;
   /** Of the present execution; undefined while nothing runs, or nothing was measured yet. */
-  readonly running: RunUsage | undefined;
+  readonly running: MeasuredUsage | undefined;
 }

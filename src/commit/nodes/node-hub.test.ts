@@ -191,6 +191,62 @@ describe('NodeHub', () => {
     expect(third.last).toMatchObject({ kind: 'closed', message: 'the server stops' });
   });
 
+  it('keeps what replicas use in memory alone, of those bound to the node, and as long as they are', async () => {
+    const { cell, hub, open, transactions } = await openHub();
+    await cell.tenant('t');
+    const epoch = await cell.node('n1');
+    const workload = await cell.workload('t', 'api', { cpu: '1' });
+    const replica = await cell.incarnate(workload, '0');
+    await cell.bind(replica, 'n1');
+    const [ears, line] = await open('n1', epoch);
+    const { uid } = replica.metadata;
+    const sample = (measuredMs: number, cpuSeconds: number) => ({
+      ...{ uid, restarts: 1, oomKills: 0 },
+      running: { measuredMs, cpuSeconds, memoryBytes: 4_096 },
+    });
+    const renewals = (): number => ears.heard.filter(({ kind }) => kind === 'renewed').length;
+    transactions.length = 0;
+    line.say({ kind: 'renew', id: 2, usage: [sample(1_000, 3), { ...sample(0, 0), uid: 'elsewhere' }] });
+    const { cpuSeconds, memoryBytes, cpuCores } = hub.usage('t').items[0] ?? {};
+    expect([cpuSeconds, memoryBytes, cpuCores]).toEqual([3, 4_096, undefined]);
+    await settle(() => renewals() === 2);
+    line.say({ kind: 'renew', id: 3, usage: [sample(5_000, 4)] });
+    await settle(() => renewals() === 3);
+    expect(hub.usage(undefined)).toMatchObject({
+      items: [{ namespace: 't', name: 'api-0-1', workload: 'api', node: 'n1', restarts: 1, cpuCores: 0.25 }],
+      ...{ more: 0, unanswered: [] },
+    });
+    expect(hub.usage('other').items).toEqual([]);
+    // One of one member for each renewal, as without: what is used costs none.
+    expect(transactions).toEqual([1, 1]);
+    const { fence = '' } = (await cell.status(replica)).binding ?? {};
+    await cell.evict(replica);
+    const ref = { tenant: 't', name: 'api-0-1', uid };
+    const released = { stage: 'Released', reason: 'Stopped', operation: 'r' } as const;
+    line.say({ kind: 'report', id: 4, report: { replica: ref, fence, ...released } });
+    await settle(() => ears.bindings.at(-1) === 'gone');
+    expect(hub.usage('t').items).toEqual([]);
+  });
+
+  it('forgets what replicas use with the line that told it', async () => {
+    const { cell, hub, open } = await openHub();
+    await cell.tenant('t');
+    const epoch = await cell.node('n1');
+    const replica = await cell.incarnate(await cell.workload('t', 'api'), '0');
+    await cell.bind(replica, 'n1');
+    const [, line] = await open('n1', epoch);
+    const usage = [{ uid: replica.metadata.uid, restarts: 0, oomKills: 2 }];
+    line.say({ kind: 'renew', id: 2, usage });
+    expect(hub.usage('t').items).toMatchObject([{ oomKills: 2 }]);
+    const [, next] = await open('n1', epoch);
+    line.say({ kind: 'renew', id: 3, usage });
+    expect(hub.usage('t').items).toEqual([]);
+    next.say({ kind: 'renew', id: 2, usage });
+    expect(hub.usage('t').items).toHaveLength(1);
+    next.close();
+    expect(hub.usage('t').items).toEqual([]);
+  });
+
   it('renews many nodes in few transactions and asks a large fleet to renew less often', async () => {
     const { cell, hub, transactions } = await openHub(5_000);
     const nodes = Array.from({ length: 1_000 }, (_, index) => `n${index}`);

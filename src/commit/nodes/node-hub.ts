@@ -15,7 +15,9 @@ import { ObjectIndex } from '../../model/object-index.js';
 import type { Authority, ObjectChange, Objects, Outcome, Register } from '../../model/ports.js';
 import { type Epoch, isOlderEpoch, nodeLeaseName, shownEpoch } from '../../model/records.js';
 import type { SessionRequest } from '../../model/sessions.js';
+import { type KnownUsage, usageItemsMax, type UsagePage } from '../../model/usage.js';
 import { bindingOf, markOf, nodeOfReplica, unasked } from './binding-of.js';
+import { NodeUsage } from './node-usage.js';
 import { renewPeriodSeconds } from './renew-period.js';
 import { Withdrawals } from './withdrawals.js';
 
@@ -41,6 +43,7 @@ interface Line extends NodeHello {
   readonly ears: NodeEars;
   /** What the node was last told of each replica, by uid. */
   readonly told: Map<string, string>;
+  readonly usage: NodeUsage;
   reportsUnderWay: number;
   /** The id of the renewal that waits or is under way. */
   renewal: number | undefined;
@@ -112,7 +115,7 @@ export class NodeHub implements NodeStreams {
     const line: Line = {
       ...hello,
       ...{ ears, told: new Map(), reportsUnderWay: 0, renewal: undefined, isOpen: false, isBehind: true },
-      isOpening: false,
+      ...{ isOpening: false, usage: new NodeUsage() },
     };
     const last = this.#lines.get(hello.node);
     this.#lines.set(hello.node, line);
@@ -136,6 +139,25 @@ export class NodeHub implements NodeStreams {
     return true;
   }
 
+  /** What nodes with a stream here have told of the use of their replicas. */
+  usage(tenant: string | undefined): UsagePage {
+    const now = this.parts.env.clock.monotonic();
+    const items: KnownUsage[] = [];
+    let more = 0;
+    for (const { node, usage } of this.#lines.values()) {
+      if (usage.size === 0) continue;
+      for (const { metadata, spec } of this.#index.of(node)) {
+        const { namespace = '', name, uid } = metadata;
+        const known = tenant === undefined || tenant === namespace ? usage.of(uid, now) : undefined;
+        if (known === undefined) continue;
+        if (items.length < usageItemsMax)
+          items.push({ namespace, name, workload: spec.workload, node, ...known });
+        else more += 1;
+      }
+    }
+    return { items, more, unanswered: [] };
+  }
+
   #isLive(line: Line): boolean {
     return this.#lines.get(line.node) === line;
   }
@@ -152,8 +174,11 @@ export class NodeHub implements NodeStreams {
 
   #say(line: Line, message: NodeSays): void {
     if (!this.#isLive(line)) return;
-    if (message.kind === 'renew') this.#renew(line, message.id);
-    else void this.#report(line, message.id, message.report);
+    if (message.kind === 'renew') {
+      this.#renew(line, message.id);
+      const { usage = [] } = message;
+      line.usage.note(usage, this.parts.env.clock.monotonic(), (uid) => line.told.has(uid));
+    } else void this.#report(line, message.id, message.report);
   }
 
   // ---- up ------------------------------------------------------------------------------------------------
@@ -285,6 +310,7 @@ export class NodeHub implements NodeStreams {
 
   #tellGone(node: string, uid: string): void {
     const line = this.#lines.get(node);
+    line?.usage.forget(uid);
     if (line !== undefined && !line.isBehind && line.told.delete(uid)) this.#send(line, [], [uid], false);
   }
 
@@ -301,6 +327,7 @@ export class NodeHub implements NodeStreams {
       bindings.push(binding);
       line.told.set(replica.metadata.uid, markOf(replica));
     }
+    line.usage.keepOnly((uid) => line.told.has(uid));
     this.#send(line, bindings, [], true);
   }
 

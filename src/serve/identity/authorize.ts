@@ -1,6 +1,7 @@
 import type { KindDefinition, Writer } from '../../model/kind.js';
 import { authorityPath, joinPath, nodeStreamPath, renewPath } from '../../model/node-wire.js';
 import { attachPath, peerSessionPath } from '../../model/sessions.js';
+import { usagePath } from '../../model/usage.js';
 import type { Identity } from './identity.js';
 
 /**
@@ -288,6 +289,12 @@ function authorizePath(identity: Identity, { verb, path }: PathRequest): Access 
     return identity.kind === 'admin' || identity.kind === 'viewer' || identity.kind === 'tenant'
       ? allowed
       : denied('it speaks of all tenants; admin and viewer read it, and tenants what is theirs');
+  }
+  if (verb === 'get' && path === usagePath) {
+    const isServer = identity.kind === 'controller' && identity.controller === 'commit';
+    return identity.kind === 'admin' || identity.kind === 'viewer' || identity.kind === 'tenant' || isServer
+      ? allowed
+      : denied('it speaks of all tenants; admin, viewer and servers read it, and tenants what is theirs');
   }
   if (verb === 'get' && path === nodeStreamPath) {
     return identity.kind === 'node' || identity.kind === 'hollow'
