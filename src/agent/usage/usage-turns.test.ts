@@ -27,8 +27,13 @@ describe('UsageTurns', () => {
       c: { ...running, cpuSeconds: Number.NaN },
     };
     const turns = new UsageTurns({
-      uids: () => ['a', 'b', 'c'],
-      usageOf: (uid) => ({ ...place, restarts: 4, oomKills: 1, running: runningOf[uid] }),
+      uids: () => ['a', 'b', 'c', 'odd'],
+      usageOf: (uid) => ({
+        ...place,
+        restarts: uid === 'odd' ? -1 : 4,
+        oomKills: 1,
+        running: runningOf[uid],
+      }),
     });
     expect(turns.next()).toEqual([
       { uid: 'a', restarts: 4, oomKills: 1, running: { measuredMs: 5, cpuSeconds: 2, memoryBytes: 3 } },

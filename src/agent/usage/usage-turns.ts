@@ -19,18 +19,19 @@ export class UsageTurns {
     if (this.#waiting.length === 0) this.#waiting = [...this.source.uids()];
     return this.#waiting.splice(0, usageSamplesMax).flatMap((uid) => {
       const usage = this.source.usageOf(uid);
-      return usage === undefined ? [] : [sampleOf(uid, usage)];
+      const isKnown = isAmount(usage?.restarts) && isAmount(usage.oomKills);
+      return isKnown ? [sampleOf(uid, usage)] : [];
     });
   }
 }
 
 function sampleOf(uid: string, { restarts, oomKills, running }: ReplicaUsage): UsageSample {
   const { measuredAt, cpuSeconds, memoryBytes } = running ?? {};
-  // A renewal must not be refused for what a machine's files said: what is no number was not measured.
   if (measuredAt === undefined || !isAmount(cpuSeconds) || !isAmount(memoryBytes))
     return { uid, restarts, oomKills };
   return { uid, restarts, oomKills, running: { measuredMs: bootMs(measuredAt), cpuSeconds, memoryBytes } };
 }
 
+/** A renewal must not be refused for what a machine or an engine said: what is no amount was not measured. */
 const isAmount = (value: number | undefined): value is number =>
   value !== undefined && Number.isFinite(value) && value >= 0;
