@@ -123,6 +123,9 @@ export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
   'bind.deleted': 'no world deletes nodes yet; a unit test does',
   'forget.lost':
     'a replacement that ends before the lost one, and a slot nobody wants: no world gets there; a unit test does',
+  'forget.kept':
+    'two of a slot that have ended, and a slot nobody wants, before the first is forgotten: no world gets there; a unit test does',
+  'gang.emptied': 'no world has a gang that was given up wait anew while members hold; a unit test does',
   'fence.lowered': 'no world lowers the fence window; a unit test does',
   'fence.settled': 'no world lowers the fence window; a unit test does',
   'publish.seen': 'only who leads publishes, one at a time for a workload (epoch.lease); a unit test does',

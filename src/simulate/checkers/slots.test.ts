@@ -112,6 +112,11 @@ describe('[S12] a slot has one incarnation that counts', () => {
     cell.incarnate('web');
     cell.transact('server-1', (draft) => draft.put(slot, undefined));
     expect(cell.messages).toEqual([`${slot}: web-0-1 (Queued) stands without a slot record`]);
+    const ended = settled();
+    ended.incarnate('web');
+    ended.move('web-0-1', 'Released', 'workload-controller');
+    ended.transact('server-1', (draft) => draft.put(slot, undefined));
+    expect(ended.messages).toEqual([`${slot}: web-0-1 (Released) stands without a slot record`]);
     const other = settled();
     other.incarnate('web');
     other.forget('web-0-1');

@@ -75,7 +75,8 @@ export class Slots implements SafetyChecker {
     if (active.length > 1) say(`${active.map(shown).join(' and ')} are active at once`);
 
     if (record === undefined) {
-      for (const replica of live) say(`${shown(replica)} stands without a slot record`);
+      // Also one that has ended: numbers begin anew without the record, and would come to its name again.
+      for (const replica of incarnations) say(`${shown(replica)} stands without a slot record`);
       return messages;
     }
     messages.push(...wrongRecord(key, record, incarnations));
