@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createReadStream, existsSync, mkdirSync, statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -46,9 +46,22 @@ async function upload(session: Session, path: string, remote: CopyEnd): Promise<
   const isDirectory = found.isDirectory();
   const mode = (found.mode & 0o777).toString(8);
   const words = [isDirectory ? takeDirectory : takeFile, 'sh', remote.path, basename(path), mode];
-  const input = (): Readable => (isDirectory ? packed(path) : createReadStream(path));
+  let packing: Promise<number | null> | undefined;
+  const input = (): Readable => {
+    if (!isDirectory) return createReadStream(path);
+    const tar = spawn('tar', ['-cf', '-', '-C', path, '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    packing = endOfTar(tar);
+    return tar.stdout;
+  };
   await shell(session, remote.target, words, input, () => undefined);
+  // What could not be read is not there, although the rest is. With 1 it says that a file grew meanwhile.
+  const status = packing === undefined ? 0 : await packing;
+  if (status === null || status > 1)
+    throw new CommandFailure(exitCodes.error, `not all of ${path} could be read`);
 }
+
+const endOfTar = (tar: ChildProcess): Promise<number | null> =>
+  new Promise((resolve) => tar.once('close', resolve).once('error', () => resolve(null)));
 
 async function download(session: Session, remote: CopyEnd, to: string): Promise<void> {
   const path = existsSync(to) && statSync(to).isDirectory() ? join(to, basename(remote.path)) : to;
@@ -97,13 +110,10 @@ async function shell(
     );
 }
 
-const packed = (path: string): Readable =>
-  spawn('tar', ['-cf', '-', '-C', path, '.'], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout;
-
 function unpackedInto(path: string) {
   mkdirSync(path, { recursive: true });
   const tar = spawn('tar', ['-xf', '-', '-C', path], { stdio: ['pipe', 'ignore', 'inherit'] });
-  const ended = new Promise<number | null>((resolve) => tar.once('close', resolve));
+  const ended = endOfTar(tar);
   tar.stdin.on('error', () => undefined);
   return {
     take: (bytes: Buffer) => writeOut(tar.stdin, bytes),
@@ -119,7 +129,7 @@ async function writtenTo(path: string) {
   const part = `${path}.part-${process.pid}`;
   const file = await open(part, 'w');
   return {
-    take: async (bytes: Buffer) => void (await file.write(bytes)),
+    take: (bytes: Buffer) => file.appendFile(bytes),
     done: async () => {
       await file.close();
       await rename(part, path);

@@ -6,6 +6,7 @@ import { offerOf, overstated } from '../agent/machine/machine.js';
 import { readMachine } from '../agent/machine/read-machine.js';
 import { NodeSession } from '../agent/node-session.js';
 import { RefusalFile } from '../agent/refusals.js';
+import { cgroupName } from '../agent/process/cgroup-name.js';
 import { AgentSessions } from '../agent/sessions/agent-sessions.js';
 import type { RunSpec } from '../agent/supervisor/machine.js';
 import { KeptDriver } from '../agent/upkeep/kept-driver.js';
@@ -75,7 +76,8 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
       isLive: (uid) => [...driver.list()].includes(uid),
     });
     const containers = await openContainerRunner({
-      ...{ node: place.node, logs, env, onProblem: problem, socketPath: config.containerSocket },
+      ...{ node: place.node, agent: cgroupName(dir), logs, env, onProblem: problem },
+      socketPath: config.containerSocket,
     });
     const runners = containers === undefined ? [processes] : [processes, containers];
     const wheel = new Wheel(env);

@@ -33,7 +33,14 @@ const ways: readonly Way[] = [
     name: 'container',
     open: (_, logs) =>
       ContainerRunner.open({
-        ...{ socketPath: podman.socketPath, node: 'n2', logs, env, onProblem: () => undefined },
+        ...{
+          socketPath: podman.socketPath,
+          node: 'n2',
+          agent: 'here',
+          logs,
+          env,
+          onProblem: () => undefined,
+        },
       }),
     launch: (uid, script, execution) => {
       const template = { run: { container: { image: podman.image } } };

@@ -54,6 +54,8 @@ export class HttpServer {
   readonly #app: FastifyInstance;
   #inFlight = 0;
   readonly #watches = new Set<FastifyReply['raw']>();
+  // They are nobody's requests any more: whoever closes waits for them unless they are ended.
+  readonly #upgraded = new Set<Duplex>();
   #isReady = true;
 
   private constructor(private readonly parts: HttpServerParts) {
@@ -89,6 +91,8 @@ export class HttpServer {
     app.all('/', (request, reply) => this.#handle(request, reply));
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', () => socket.destroy());
+      this.#upgraded.add(socket);
+      socket.once('close', () => this.#upgraded.delete(socket));
       void this.#upgrade(request, socket, head);
     });
     parts.metrics.watchTraffic(() => ({
@@ -119,6 +123,7 @@ export class HttpServer {
     this.#isReady = false;
     this.#stop.abort();
     this.parts.upgrades.close();
+    for (const socket of this.#upgraded) socket.destroy();
     await this.#app.close();
   }
 

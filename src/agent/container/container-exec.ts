@@ -1,5 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Env } from '../../env/env.js';
+import type { TerminalSize } from '../../model/sessions.js';
+import { latestOnly } from '../latest-only.js';
 import type { ExecEars, ExecRequest, ExecSession } from '../runner.js';
 import { killedCode } from './container-end.js';
 import type { ContainerEngine } from './container-engine.js';
@@ -52,12 +54,14 @@ export function containerExec(
       isKilled ? 'it was ended' : error instanceof Error ? error.message : String(error),
     ),
   );
+  const resized = latestOnly(({ columns, rows }: TerminalSize, done) => {
+    void began.then(() => engine.resizeExec(exec ?? '', columns, rows)).then(done, done);
+  });
   const withSocket = (act: (socket: Duplex) => void): void => void began.then(act, nothing);
   return {
     write: (bytes, onTaken) => void began.then((socket) => socket.write(bytes, () => onTaken()), onTaken),
     end: () => withSocket((socket) => socket.end()),
-    resize: (columns, rows) =>
-      withSocket(() => void engine.resizeExec(exec ?? '', columns, rows).catch(nothing)),
+    resize: (columns, rows) => resized({ columns, rows }),
     pause: () => withSocket((socket) => socket.pause()),
     resume: () => withSocket((socket) => socket.resume()),
     kill: () => {

@@ -14,11 +14,12 @@ const launch = (template: Partial<Template>, more: Partial<NodeBinding> = {}): L
   ...{ execution: 2, command: undefined, args: undefined, env: { A: 'b' } },
 });
 const roomy = { openFilesMax: 1_000_000, processesMax: 1_000_000 };
+const owner = { node: 'n1', agent: 'a1' };
 const image = { id: 'sha256:1', user: '' };
 
 describe('what an engine is asked to make', () => {
   it('has no rights that it does not need, whatever the image says', () => {
-    const { HostConfig, User } = containerSpec(launch({}), image, 'n1', roomy);
+    const { HostConfig, User } = containerSpec(launch({}), image, owner, roomy);
     expect(HostConfig).toMatchObject({
       ...{ CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges'], Privileged: false, NetworkMode: 'host' },
       ...{ PidsLimit: 4096, RestartPolicy: { Name: 'no' } },
@@ -33,12 +34,12 @@ describe('what an engine is asked to make', () => {
     ['1000', undefined],
     ['www', undefined],
   ])('of an image whose user is "%s" runs as %s', (user, runsAs) => {
-    expect(containerSpec(launch({}), { ...image, user }, 'n1', roomy).User).toBe(runsAs);
+    expect(containerSpec(launch({}), { ...image, user }, owner, roomy).User).toBe(runsAs);
   });
 
   it('is held to what it is charged with, and to no more than the machine has', () => {
     const template = { resources: { cpu: '250m', memory: '64Mi' } };
-    const { HostConfig } = containerSpec(launch(template), image, 'n1', {
+    const { HostConfig } = containerSpec(launch(template), image, owner, {
       openFilesMax: 1024,
       processesMax: 99,
     });
@@ -49,12 +50,12 @@ describe('what an engine is asked to make', () => {
         { Name: 'nproc', Soft: 99, Hard: 99 },
       ],
     });
-    expect(containerSpec(launch({}), image, 'n1', roomy).HostConfig).not.toHaveProperty('Memory');
+    expect(containerSpec(launch({}), image, owner, roomy).HostConfig).not.toHaveProperty('Memory');
   });
 
   it('replaces entry point and arguments only where the template does', () => {
     const words = (command: Launch['command'], args: Launch['args']) => {
-      const { Entrypoint, Cmd } = containerSpec({ ...launch({}), command, args }, image, 'n1', roomy);
+      const { Entrypoint, Cmd } = containerSpec({ ...launch({}), command, args }, image, owner, roomy);
       return [Entrypoint, Cmd];
     };
     expect(words(undefined, undefined)).toEqual([undefined, undefined]);
@@ -66,11 +67,12 @@ describe('what an engine is asked to make', () => {
 
   it('carries what an agent needs to find it again, its environment and its devices', () => {
     const devices = { gpu: ['GPU-1'], serial: ['/dev/ttyS1'] };
-    const spec = containerSpec(launch({}, { devices }), image, 'n1', roomy);
+    const spec = containerSpec(launch({}, { devices }), image, owner, roomy);
     expect(spec.Labels).toMatchObject({
       'dev.berth.uid': 'u',
       'dev.berth.execution': '2',
       'dev.berth.node': 'n1',
+      'dev.berth.agent': 'a1',
     });
     expect(spec.Env).toEqual(['A=b']);
     expect(spec.HostConfig['Devices']).toMatchObject([{ PathOnHost: '/dev/ttyS1' }]);

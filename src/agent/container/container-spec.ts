@@ -19,6 +19,12 @@ export interface MachineLimits {
   readonly processesMax: number;
 }
 
+/** Whose a container is. Names of nodes repeat where one machine has agents of several cells; their directories do not. */
+export interface ContainerOwner {
+  readonly node: string;
+  readonly agent: string;
+}
+
 /** Labels by which an agent that was started again finds what it had started. */
 export const label = {
   uid: 'dev.berth.uid',
@@ -28,6 +34,7 @@ export const label = {
   replica: 'dev.berth.replica',
   slot: 'dev.berth.slot',
   node: 'dev.berth.node',
+  agent: 'dev.berth.agent',
   fenced: 'dev.berth.fenced',
 } as const;
 
@@ -45,7 +52,7 @@ export const containerName = (uid: string, execution: number): string => `berth-
 export function containerSpec(
   launch: Launch,
   image: { readonly id: string; readonly user: string },
-  node: string,
+  { node, agent }: ContainerOwner,
   limits: MachineLimits,
 ): ContainerSpec {
   const { binding, execution, command, args, env } = launch;
@@ -69,6 +76,7 @@ export function containerSpec(
       [label.replica]: replica.name,
       [label.slot]: slot,
       [label.node]: node,
+      [label.agent]: agent,
       [label.fenced]: String(isFenced),
     },
     HostConfig: {

@@ -38,10 +38,13 @@ describe('ContainerRunner on Podman', { timeout: 180_000 }, () => {
     scratch.remove();
   });
 
+  const openAs = (agent: string): Promise<ContainerRunner> => {
+    const { socketPath } = podman;
+    return ContainerRunner.open({ socketPath, node: 'n1', agent, logs, env, onProblem: () => undefined });
+  };
   const open = async (): Promise<void> => {
     const heard: RunnerEvent[] = (events = []);
-    const { socketPath } = podman;
-    runner = await ContainerRunner.open({ socketPath, node: 'n1', logs, env, onProblem: () => undefined });
+    runner = await openAs('here');
     runner.attach((event) => heard.push(event));
   };
   const newUid = (): string => `u${(number += 1)}-${process.pid}`;
@@ -218,6 +221,15 @@ describe('ContainerRunner on Podman', { timeout: 180_000 }, () => {
     );
     const numbers = (await logOf(lasting)).trim().split('\n').map(Number);
     expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  });
+
+  it('leaves alone what another agent of the machine has started, also one whose node has the same name', async () => {
+    const uid = newUid();
+    runner.start(launch(uid, 'sleep 60'));
+    await running(uid);
+    const other = await openAs('elsewhere');
+    expect([...other.list()]).toEqual([]);
+    await other.close();
   });
 
   it('goes on when the engine is started again', async () => {

@@ -26,8 +26,10 @@ import type {
 export interface ContainerRunnerParts {
   /** Of a Docker or Podman on this machine. */
   readonly socketPath: string;
-  /** The name of this node: an engine may serve several agents, each with containers of its own. */
+  /** The name of this node. */
   readonly node: string;
+  /** Which agent of this machine: an engine may serve several, each with containers of its own. */
+  readonly agent: string;
   readonly logs: KeptLogs;
   readonly env: Env;
   readonly onProblem: (message: string) => void;
@@ -175,7 +177,7 @@ export class ContainerRunner implements Runner {
         this.#tell(container, { kind: 'Step', ...keyOf(container), step, message }),
       );
       if (signal.aborted) return this.#ended(container, { reason: 'Stopped' });
-      const spec = containerSpec(launch, image, this.parts.node, this.#limits);
+      const spec = containerSpec(launch, image, this.parts, this.#limits);
       const name = containerName(container.run.uid, container.run.execution);
       const { id, isNew } = await this.#engine.create(name, spec);
       container.id = id;
@@ -183,13 +185,28 @@ export class ContainerRunner implements Runner {
       if (signal.aborted) return this.#ended(container, { reason: 'Stopped' });
       // An execution runs once: one that has been there before is only followed.
       const isFresh = isNew || (await this.#engine.state(id))?.status === 'created';
-      if (isFresh) await this.#engine.start(id);
+      if (isFresh) await this.#begin(id);
       await this.#follow(container, id);
     } catch (error) {
       if (this.#isClosed) return;
       const message = error instanceof Error ? error.message : String(error);
       if (signal.aborted) this.#ended(container, { reason: 'Stopped' });
       else this.#ended(container, error instanceof ImageFailure ? error.end : startFailure(message));
+    }
+  }
+
+  /** Starts it once. An engine that gave no answer may have done it: nothing is said before that is known. */
+  async #begin(id: string): Promise<void> {
+    const { env } = this.parts;
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const state = failures === 0 ? undefined : await this.#engine.state(id);
+        if (failures === 0 || state?.status === 'created') await this.#engine.start(id);
+        return;
+      } catch (error) {
+        if (error instanceof EngineError || this.#isClosed) throw error;
+        await env.sleep(backoffAfter(again, failures + 1, env.random));
+      }
     }
   }
 
@@ -263,10 +280,10 @@ export class ContainerRunner implements Runner {
 
   /** An engine may fail to list because one of them is being removed. */
   async #listed(): Promise<readonly ContainerFacts[]> {
-    const { env, node } = this.parts;
+    const { env, agent } = this.parts;
     for (let failures = 0; ; failures += 1) {
       try {
-        return await this.#engine.list(`${label.node}=${node}`);
+        return await this.#engine.list(`${label.agent}=${agent}`);
       } catch (error) {
         if (!(error instanceof EngineError) || failures >= listFailuresMax) throw error;
         await env.sleep(backoffAfter(again, failures + 1, env.random));

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
+import type { TerminalSize } from '../../model/sessions.js';
 import type { ExecEars, ExecRequest, ExecSession } from '../runner.js';
+import { latestOnly } from '../latest-only.js';
 import { childrenOf } from './proc.js';
 
 /** Runs a command line for a session: with pipes, or on a terminal that `script` makes. */
@@ -26,6 +28,9 @@ export function execBeside(
     if (signal !== null) over(undefined, `ended by ${signal}`);
     else over(code ?? undefined);
   });
+  const resized = latestOnly(({ columns, rows }: TerminalSize, done) =>
+    child.pid === undefined ? done() : resizeTerminal(child.pid, columns, rows, done),
+  );
   return {
     write: (bytes, onTaken) => {
       // What is not taken any more is as good as taken: its end is told by itself.
@@ -33,7 +38,7 @@ export function execBeside(
     },
     end: () => void child.stdin.end(),
     resize: (columns, rows) => {
-      if (tty !== undefined && child.pid !== undefined) resizeTerminal(child.pid, columns, rows);
+      if (tty !== undefined) resized({ columns, rows });
     },
     pause: () => {
       child.stdout.pause();
@@ -65,19 +70,17 @@ function onTerminal(
   return ['script', '--quiet', '--flush', '--return', '--command', text, '/dev/null'];
 }
 
-function resizeTerminal(script: number, columns: number, rows: number): void {
+function resizeTerminal(script: number, columns: number, rows: number, done: () => void): void {
   const [inside] = childrenOf(script);
+  let terminal = '';
   try {
-    const terminal = readlinkSync(`/proc/${inside}/fd/0`);
-    if (terminal.startsWith('/dev/pts/'))
-      spawn(
-        'stty',
-        ['-F', terminal, 'columns', String(Math.trunc(columns)), 'rows', String(Math.trunc(rows))],
-        {
-          stdio: 'ignore',
-        },
-      ).once('error', () => undefined);
+    terminal = readlinkSync(`/proc/${inside}/fd/0`);
   } catch {
     // It has ended meanwhile.
   }
+  if (!terminal.startsWith('/dev/pts/')) return done();
+  const words = ['-F', terminal, 'columns', String(Math.trunc(columns)), 'rows', String(Math.trunc(rows))];
+  spawn('stty', words, { stdio: 'ignore' })
+    .once('error', () => undefined)
+    .once('close', () => done());
 }
