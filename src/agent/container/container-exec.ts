@@ -54,9 +54,11 @@ export function containerExec(
       isKilled ? 'it was ended' : error instanceof Error ? error.message : String(error),
     ),
   );
-  const resized = latestOnly(({ columns, rows }: TerminalSize, done) => {
-    void began.then(() => engine.resizeExec(exec ?? '', columns, rows)).then(done, done);
-  });
+  const resize = async ({ columns, rows }: TerminalSize): Promise<void> => {
+    await began.catch(nothing);
+    if (exec !== undefined) await engine.resizeExec(exec, columns, rows).catch(nothing);
+  };
+  const resized = latestOnly((size: TerminalSize, done) => void resize(size).finally(done));
   const withSocket = (act: (socket: Duplex) => void): void => void began.then(act, nothing);
   return {
     write: (bytes, onTaken) => void began.then((socket) => socket.write(bytes, () => onTaken()), onTaken),
