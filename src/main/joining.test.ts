@@ -89,6 +89,7 @@ describe('joining', () => {
     [{ prefix: 'gpu-' }, 'cpu-8', 'begin with gpu-, not for cpu-8'],
     [{}, 'Not a name', 'is not the name of a node'],
     [{}, 'n'.repeat(60), 'is not the name of a node'],
+    [{}, 'longer than any key of the store: '.repeat(100), 'is not the name of a node'],
   ])('by a token for %j as %s: %s', async (more, name, problem) => {
     const { server, grant } = await openJoins();
     const joining = server().join(await grant(more), name, await newKey());

@@ -5,7 +5,7 @@ import type { NodeCredentials } from '../../model/node-wire.js';
 import type { CellChange, CellRecords } from '../../objects/cell-records.js';
 import type { CertificateAuthority } from './authority-certificate.js';
 import type { CertificateRequest } from './certificate-request.js';
-import { type JoinGrant, whyNotCovered } from './join-grant.js';
+import { isNodeName, type JoinGrant, whyNotCovered } from './join-grant.js';
 import type { TokenRecord } from './tokens.js';
 
 /** A machine that has joined: what is remembered of it, under the name of its node. */
@@ -52,7 +52,8 @@ export class Joins {
     const { keyHash } = request;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const token = await tokens.find(tokenId);
-      const before = await joined.find(node);
+      // What cannot be a node's name is no key of the store either, and is refused below.
+      const before = isNodeName(node) ? await joined.find(node) : undefined;
       const { join, usedBy } = token?.record ?? {};
       if (token === undefined || join === undefined) throw refused('it is no token for joining');
       // The answer to the same question was lost: it is given again.
