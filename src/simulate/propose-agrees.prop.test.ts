@@ -203,74 +203,75 @@ describe('[S1] [S2] [S3] [S4] what the scheduler proposes', () => {
   it('the authority accepts, what it finds no place for the authority takes nowhere, and one by one gives the same', async () => {
     const seen = new Map<string, number>();
     const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
-    await fc.assert(
-      fc.asyncProperty(world, async (shape) => {
-        const cell = await open(shape);
-        const picture = new CellState();
-        const oneByOne = new CellState();
-        const follow = follower(cell);
-        for (const [at, work] of shape.works.entries()) {
-          const replicas = await submit(cell, work, `work-${at}`);
-          await follow(picture, oneByOne);
-          const turn = { classKey: `bank/work-${at}-r1`, replicas: replicas.map(pendingOf) };
-          const result = propose(picture, turn, options);
-          const naive = turn.replicas.flatMap((replica) => {
-            const [node] = nodesOf(propose(oneByOne, { ...turn, replicas: [replica] }, options));
-            if (node !== undefined) {
-              oneByOne.unassume(replica);
-              expectBest(oneByOne, turn.classKey, node);
-              const nodeEpoch = { cell: 1, number: 1 };
-              oneByOne.assume({ replica, node, nodeEpoch });
-            }
-            return node ?? [];
-          });
-          expect(nodesOf(result)).toEqual(naive);
-          const choices = result.placements.map(({ replica, node }) => ({
-            replica: replica.name,
-            uid: replica.uid,
-            operation: '',
-            node,
-          }));
-          const kept = JSON.parse(JSON.stringify({ ...result.decision, choices })) as typeof result.decision;
-          expect(replayDecision(kept).differences).toEqual([]);
+    const agrees = fc.asyncProperty(world, async (shape) => {
+      const cell = await open(shape);
+      const picture = new CellState();
+      const oneByOne = new CellState();
+      const follow = follower(cell);
+      for (const [at, work] of shape.works.entries()) {
+        const replicas = await submit(cell, work, `work-${at}`);
+        await follow(picture, oneByOne);
+        const turn = { classKey: `bank/work-${at}-r1`, replicas: replicas.map(pendingOf) };
+        const result = propose(picture, turn, options);
+        const naive = turn.replicas.flatMap((replica) => {
+          const [node] = nodesOf(propose(oneByOne, { ...turn, replicas: [replica] }, options));
+          if (node !== undefined) {
+            oneByOne.unassume(replica);
+            expectBest(oneByOne, turn.classKey, node);
+            const nodeEpoch = { cell: 1, number: 1 };
+            oneByOne.assume({ replica, node, nodeEpoch });
+          }
+          return node ?? [];
+        });
+        expect(nodesOf(result)).toEqual(naive);
+        const choices = result.placements.map(({ replica, node }) => ({
+          replica: replica.name,
+          uid: replica.uid,
+          operation: '',
+          node,
+        }));
+        const kept = JSON.parse(JSON.stringify({ ...result.decision, choices })) as typeof result.decision;
+        expect(replayDecision(kept).differences).toEqual([]);
 
-          for (const { replica, node, nodeEpoch } of result.placements) {
-            const live = replicas.find(({ metadata }) => metadata.name === replica.name) as Replica;
-            expect(answer(await cell.bind(live, node, { nodeEpoch }))).toBe('Committed');
-            count('Committed');
-          }
-          await follow(picture, oneByOne);
-          for (const { replica } of result.placements) expect(picture.isAssumed(replica)).toBe(false);
-          for (const { replica } of result.waits) {
-            const live = replicas.find(({ metadata }) => metadata.name === replica.name) as Replica;
-            for (const node of cell.epochs.keys()) {
-              const first = verdictsOn(picture, turn.classKey, node, options).find(({ passes }) => !passes);
-              const outcome = await cell.bind(live, node);
-              expect(outcome.kind === 'Rejected' && outcome.reason, `${node}: ${answer(outcome)}`).toBe(
-                first?.reason,
-              );
-              count(first?.reason ?? 'nothing');
-            }
+        for (const { replica, node, nodeEpoch } of result.placements) {
+          const live = replicas.find(({ metadata }) => metadata.name === replica.name) as Replica;
+          expect(answer(await cell.bind(live, node, { nodeEpoch }))).toBe('Committed');
+          count('Committed');
+        }
+        await follow(picture, oneByOne);
+        for (const { replica } of result.placements) expect(picture.isAssumed(replica)).toBe(false);
+        for (const { replica } of result.waits) {
+          const live = replicas.find(({ metadata }) => metadata.name === replica.name) as Replica;
+          for (const node of cell.epochs.keys()) {
+            const first = verdictsOn(picture, turn.classKey, node, options).find(({ passes }) => !passes);
+            const outcome = await cell.bind(live, node);
+            expect(outcome.kind === 'Rejected' && outcome.reason, `${node}: ${answer(outcome)}`).toBe(
+              first?.reason,
+            );
+            count(first?.reason ?? 'nothing');
           }
         }
-        // What was assumed is gone without a trace: the picture is the one of somebody who sees it for the first time.
-        const fresh = new CellState();
-        for (const [key, value] of await everything(cell.store)) fresh.apply(key, value);
-        for (const node of cell.epochs.keys()) {
-          expect(freeOf(picture, node), nodeAccountKey(node)).toEqual(freeOf(fresh, node));
-          expect(picture.tenantAccount('bank').used.cpuMilli ?? 0).toBe(
-            fresh.tenantAccount('bank').used.cpuMilli ?? 0,
-          );
-        }
-        await cell.cache.close();
-      }),
-      { numRuns: 120 },
-    );
+      }
+      // What was assumed is gone without a trace: the picture is the one of somebody who sees it for the first time.
+      const fresh = new CellState();
+      for (const [key, value] of await everything(cell.store)) fresh.apply(key, value);
+      for (const node of cell.epochs.keys()) {
+        expect(freeOf(picture, node), nodeAccountKey(node)).toEqual(freeOf(fresh, node));
+        expect(picture.tenantAccount('bank').used.cpuMilli ?? 0).toBe(
+          fresh.tenantAccount('bank').used.cpuMilli ?? 0,
+        );
+      }
+      await cell.cache.close();
+    });
     // It would prove nothing if a rule never spoke. (Devices are short as an amount before they are as ids.)
-    const spoken =
+    const rules =
       'Committed NodeFull PortTaken QuotaExceeded RegionNotAllowed ZoneNotAllowed ResidencyNotAllowed TenancyNotAllowed ' +
       'SelectorMismatch Tainted AntiAffinity SpreadViolated FenceUnsupported GateClosed PoolReserved';
-    for (const name of spoken.split(' ')) expect(seen.get(name) ?? 0, name).toBeGreaterThan(0);
+    const silent = (): string[] => rules.split(' ').filter((name) => !seen.has(name));
+    // Chance may leave a rule out of 120 cells, and does so once in twenty times.
+    for (let round = 0; round < 5 && (round === 0 || silent().length > 0); round++)
+      await fc.assert(agrees, { numRuns: 120 });
+    expect(silent()).toEqual([]);
   }, 120_000);
 });
 
