@@ -1,4 +1,9 @@
-import { type Explain, type ExplainedKind, explainedKinds } from '../model/explanation.js';
+import {
+  type Explain,
+  type ExplainTarget,
+  type ExplainedKind,
+  explainedKinds,
+} from '../model/explanation.js';
 import type { KindDefinition } from '../model/kind.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { negotiate } from './negotiate.js';
@@ -15,16 +20,20 @@ const explainedKindOf = ({ kind }: KindDefinition): ExplainedKind | undefined =>
 
 export const isExplained = (kind: KindDefinition): boolean => explainedKindOf(kind) !== undefined;
 
+function targetOf(kind: KindDefinition, { namespace, name = '' }: ResourcePath): ExplainTarget {
+  const explained = explainedKindOf(kind);
+  if (explained === undefined) throw new Error(`${kind.kind} is not explained`);
+  return { kind: explained, name, ...(namespace !== undefined && { tenant: namespace }) };
+}
+
 /** Answers why over the API. Whoever may read the object may ask; tenants are told of their own decisions alone. */
 export async function explainOver(
   explain: Explain,
   kind: KindDefinition,
   request: ApiRequest,
-  { namespace, name = '' }: ResourcePath,
+  path: ResourcePath,
 ): Promise<ApiResponse> {
-  const explained = explainedKindOf(kind);
-  if (explained === undefined) throw new Error(`${kind.kind} is not explained`);
-  const target = { kind: explained, name, ...(namespace !== undefined && { tenant: namespace }) };
+  const target = targetOf(kind, path);
   const { identity, query } = request;
   const node = query.get('node');
   const answer =
@@ -41,11 +50,9 @@ export async function traceOver(
   explain: Explain,
   kind: KindDefinition,
   request: ApiRequest,
-  { namespace, name = '' }: ResourcePath,
+  path: ResourcePath,
 ): Promise<ApiResponse> {
-  const explained = explainedKindOf(kind);
-  if (explained === undefined) throw new Error(`${kind.kind} is not explained`);
-  const target = { kind: explained, name, ...(namespace !== undefined && { tenant: namespace }) };
+  const target = targetOf(kind, path);
   const { identity } = request;
   const trace = await explain.trace(target, identity.kind === 'tenant' ? identity.tenant : undefined);
   const { encoding } = negotiate(request.accept);
