@@ -35,13 +35,13 @@ const kindOf = (name: string): KindDefinition => {
 async function renewAll(
   authority: ControlPlane['authority'],
   env: Env,
-  epochs: ReadonlyMap<string, Epoch>,
+  // Grows while nodes are added.
+  nodes: readonly (readonly [name: string, epoch: Epoch])[],
   signal: AbortSignal,
 ): Promise<void> {
   const startedAt = performance.now();
   // By the clock, however late this wakes up.
   for (let renewed = 0; !signal.aborted;) {
-    const nodes = [...epochs];
     const due = ((performance.now() - startedAt) / renewMs) * nodes.length;
     for (; renewed < due; renewed++) {
       const [node, epoch] = nodes[renewed % nodes.length] as (typeof nodes)[number];
@@ -69,7 +69,7 @@ export async function openScheduleCell(
   });
   const { authority, cache, objects } = controlPlane;
   const offers = { cpu: String(options.cpuPerNode), memory: '64Ti' };
-  const epochs = new Map<string, Epoch>();
+  const epochs: [name: string, epoch: Epoch][] = [];
   const register = async (at: number): Promise<void> => {
     const node = `node-${at}`;
     const outcome = await authority.register({
@@ -77,10 +77,10 @@ export async function openScheduleCell(
       agent: { version: 'bench', drivers: ['process'] },
     });
     if (outcome.kind !== 'Committed') throw new Error(JSON.stringify(outcome));
-    epochs.set(node, outcome.result.epoch);
+    epochs.push([node, outcome.result.epoch]);
   };
   const addNodes = async (count: number): Promise<void> => {
-    const first = epochs.size;
+    const first = epochs.length;
     for (let from = first; from < first + count; from += 1_000)
       await Promise.all(
         Array.from({ length: Math.min(1_000, first + count - from) }, (_, at) => register(from + at)),

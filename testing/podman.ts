@@ -57,6 +57,8 @@ export async function startPodman(): Promise<Podman> {
     service = spawn('podman', ['system', 'service', '--time', '0', `unix://${socketPath}`], {
       env: { ...process.env, ...settings },
       stdio: 'ignore',
+      // Its monitors leave a mark where they run when a container is out of memory.
+      cwd: dir,
     });
     for (let waits = 0; !existsSync(socketPath); waits++) {
       if (waits > 600 || service.exitCode !== null) throw new Error('podman system service does not start');

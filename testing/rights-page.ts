@@ -144,7 +144,7 @@ A cell names what is allowed: \`read\` is ${readVerbs.join(', ')}; \`exist\` is 
 \`metadata\` and \`status\` are ${changeVerbs.join(', ')} of that part (\`scale\` changes the spec). \`·\` is nothing.
 
 There is no impersonation: nobody, not even admin, acts as somebody else. A client certificate cannot be revoked, so
-its lifetime is what bounds it; a token can.
+its lifetime is what bounds it, and of a node also that no other machine joins under its name; a token can.
 
 ## One's own objects
 

@@ -36,8 +36,10 @@ export interface JobsParts {
   readonly env: Env;
   readonly mayStart: (binding: NodeBinding) => boolean;
   readonly graceSeconds: number;
-  /** Whether there is somebody to hear. While not, nothing is started and nothing is said. */
+  /** Whether there is somebody to hear. While not, nothing is started, and nothing is said but that fenced work has ended. */
   readonly isHeard: () => boolean;
+  /** Whether what is said may arrive, although nothing was heard yet. */
+  readonly isOpen: () => boolean;
   /** Says a report and gives its id. */
   readonly send: (report: StreamReport) => number;
 }
@@ -142,6 +144,11 @@ export class Jobs {
     for (const { said } of this.#jobs.values()) if (said !== undefined) said.id = undefined;
   }
 
+  /** There is a line again; whether somebody answers on it is not known yet. */
+  opened(): void {
+    this.#work();
+  }
+
   /** A renewal permits fenced work again. */
   permitted(): void {
     if (this.#held.size === 0) return;
@@ -229,7 +236,10 @@ export class Jobs {
   }
 
   #work(): void {
-    if (!this.parts.isHeard()) return;
+    if (!this.parts.isHeard()) {
+      if (this.parts.isOpen()) this.#sayEnds();
+      return;
+    }
     for (const report of this.#overruns.splice(0)) this.parts.send(report);
     for (const uid of this.#due) {
       this.#due.delete(uid);
@@ -239,6 +249,19 @@ export class Jobs {
       if (this.#sent.size >= underWayMax) return;
       this.#unsaid.delete(uid);
       this.#look(uid);
+    }
+  }
+
+  /**
+   * A node that is heard and hears nothing renews its lease, so nobody would ask what became of a fenced job that stopped
+   * for want of an answer. That it has ended is so whatever the control plane wants by now.
+   */
+  #sayEnds(): void {
+    for (const [uid, job] of this.#jobs) {
+      const isEnded = job.running.at === 'Ended' && job.binding.isFenced && !job.isGone && !job.isResting;
+      if (!isEnded || this.#sent.size >= underWayMax) continue;
+      const { say } = nextStep(job.running, job.binding, stageOf(job), false, job.facts);
+      if (say !== undefined) this.#say(uid, job, say);
     }
   }
 

@@ -131,4 +131,25 @@ describe('a node session', () => {
     await run(3_000);
     expect([...driver.list()]).toEqual(['any', 'later']);
   });
+
+  it('[L6] says that fenced work has ended although nobody answers: it may be heard and hear nothing', async () => {
+    const { streams, run } = openSession();
+    await run(10);
+    streams.tellWhole(binding('once', { isFenced: true }), binding('any'));
+    await run(3_000);
+    streams.isAnswering = false;
+    await run(100_000);
+    const before = streams.reports.length;
+    await run(40_000);
+    const since = streams.reports.slice(before);
+    expect(since.length).toBeGreaterThan(0);
+    expect(new Set(since.map((report) => report.split(' ').slice(0, 2).join(' ')))).toEqual(
+      new Set(['once Failed']),
+    );
+    // As one operation, however often it is said.
+    const operations = streams.said.flatMap((each) =>
+      each.kind === 'report' && each.report.stage === 'Failed' ? [each.report.operation] : [],
+    );
+    expect(new Set(operations).size).toBe(1);
+  });
 });

@@ -61,7 +61,7 @@ export class NodeSession {
   #timer: Timer | undefined;
   #isClosed = false;
   #registration: string | undefined;
-  // The whole set has come on this line: before that its epoch is not known to stand, and nothing is done or said.
+  // The whole set has come on this line: before that its epoch is not known to stand, and nothing is done, nor said but that fenced work has ended.
   #isTold = false;
 
   constructor(private readonly parts: NodeSessionParts) {
@@ -74,6 +74,7 @@ export class NodeSession {
       mayStart: (binding) => !binding.isFenced || this.#isPermitted(),
       graceSeconds: graceSecondsUsual,
       isHeard: () => this.#isTold,
+      isOpen: () => this.#line !== undefined,
       send: (report) => {
         const id = (this.#ids += 1);
         this.#line?.say({ kind: 'report', id, report });
@@ -135,6 +136,7 @@ export class NodeSession {
       },
     );
     this.#timer = this.parts.wheel.after(this.#renewMs, () => this.#renew());
+    this.#jobs.opened();
   }
 
   #cut(): void {

@@ -20,7 +20,8 @@ function live(refusals: Refusals) {
   });
   const said: StreamReport[] = [];
   const jobs = new Jobs({
-    ...{ driver, refusals, wheel, env, graceSeconds: 8, mayStart: () => true, isHeard: () => true },
+    ...{ driver, refusals, wheel, env, graceSeconds: 8, mayStart: () => true },
+    ...{ isHeard: () => true, isOpen: () => true },
     send: (report) => said.push(report),
   });
   driver.attach((event) => jobs.happened(event));

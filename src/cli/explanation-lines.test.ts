@@ -11,6 +11,7 @@ it('an explanation names as many nodes as fit in 120 columns, counts the others,
     placement: {
       ...{ replica: 'score-0-1', revision: '9', isPlaceable: false, nodes: 1_020 },
       fits: { count: 0, nodes: [] },
+      room: { node: 'n3', evictions: 2 },
       rejections: [
         { reason: 'RegionNotAllowed', count: 1_000, nodes, message: 'node a is in region us' },
         { reason: 'Tainted', count: 20, nodes: ['n1', 'n2'], message: 'node n1 has a taint' },
@@ -26,6 +27,7 @@ it('an explanation names as many nodes as fit in 120 columns, counts the others,
   const lines = explanationLines(explanation, realEnv().clock.wall());
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
   expect(lines.join('\n')).toContain(`
+  the scheduler makes room on n3: 2 have to leave
   1000 RegionNotAllowed: ${nodes.slice(0, 2).join(', ')}, … (998 more)
       node a is in region us
     20 Tainted: n1, n2, … (18 more)

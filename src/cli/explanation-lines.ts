@@ -86,7 +86,7 @@ function placementLines({
   fits,
   ...rest
 }: PlacementFacts): string[] {
-  const { rejections, cures } = rest;
+  const { rejections, cures, room } = rest;
   const fit = fits.count === 0 ? 'none takes' : `${fits.count} take`;
   const some = fits.nodes.length === 0 ? '' : `: ${named(fits.nodes, fits.count, 60)}`;
   const widest = Math.max(...rejections.map(({ count }) => String(count).length));
@@ -98,6 +98,9 @@ function placementLines({
     ...section(`Nodes (at revision ${revision})`, [
       `of ${nodes} ${fit} ${replica} now${some}`,
       ...(quota === undefined ? [] : [`${quota.reason}: ${quota.message}`]),
+      ...(room === undefined
+        ? []
+        : [`the scheduler makes room on ${room.node}: ${room.evictions} have to leave`]),
       ...refused,
     ]),
     ...section(

@@ -46,9 +46,20 @@ describe('berth simulate', () => {
   }, 60_000);
 
   it('puts one defect in and says who noticed', async () => {
-    const ran = await simulate('--mutants', '--only', 'bind.quota', '--seeds', '6');
+    const ran = await simulate('--mutants', '--only', 'bind.quota', 'fence.kill', '--seeds', '6');
     expect(ran).toMatchObject({ status: 0 });
-    expect(ran.stdout).toMatch(/^bind\.quota +S3 after \d+ seeds/);
+    expect(ran.stdout).toMatch(/^bind\.quota +S3 after \d+ seeds?/);
+    expect(ran.stdout).toMatch(/^fence\.kill +S5 after \d+ seeds?/m);
+  }, 60_000);
+
+  it('ends with 4 if nobody noticed, and with 64 if there is no such defect', async () => {
+    // One seed that has nothing to do with the grace.
+    const ran = await simulate('--mutants', '--only', 'fence.grace', '--seeds', '1');
+    expect(ran).toMatchObject({ status: 4 });
+    expect(ran.stderr).toContain('nobody noticed fence.grace');
+    const unknown = await simulate('--mutants', '--only', 'fence.drit');
+    expect(unknown).toMatchObject({ status: 64 });
+    expect(unknown.stderr).toContain('did you mean fence.drift?');
   }, 60_000);
 
   it('says how --trace and --shrink are used', async () => {

@@ -38,9 +38,9 @@ export const simulateCommand = (): Command =>
     .option('--shrink', 'leave out faults of a failing seed for as long as it still fails (with --seed)')
     .option(
       '--mutants',
-      'switch off each check of the authority in turn and see who notices, within --seeds (200)',
+      'switch off each check of the authority and leave out each term of the fence, one at a time, and see who notices, within --seeds (200)',
     )
-    .option('--only <check...>', 'only these checks (with --mutants)')
+    .option('--only <defect...>', 'only these defects, or groups of them such as fence (with --mutants)')
     .option('--list', 'list the scenarios')
     .addOption(outputOption(['json']))
     .action(async (flags: Flags, command: Command) => {
@@ -63,11 +63,19 @@ export const simulateCommand = (): Command =>
         );
       }
       if (flags.mutants === true) {
-        const unknown = flags.only?.find((name) => !main.mutantNames.some((known) => known === name));
-        if (unknown !== undefined)
-          return command.error(`error: there is no check ${unknown}${suggestion(unknown, main.mutantNames)}`);
+        const unknown = flags.only?.find((word) => main.mutantsNamed([word]).length === 0);
+        if (unknown !== undefined) {
+          const names = main.mutants.map(({ name }) => name);
+          const near = nearest(unknown, names);
+          const groups = [...new Set(names.map((name) => name.slice(0, name.indexOf('.'))))].toSorted();
+          return command.error(
+            `error: --only: there is no defect ${unknown}${near === undefined ? '' : `; did you mean ${near}?`} ` +
+              `(groups of them: ${groups.join(', ')})`,
+          );
+        }
         const seedsMax = command.getOptionValueSource('seeds') === 'default' ? 200 : flags.seeds;
-        return showMutants(main.mutants(seedsMax, flags.only ?? []), flags.output, say);
+        const chosen = flags.only === undefined ? main.mutants : main.mutantsNamed(flags.only);
+        return showMutants(main.tryMutants(chosen, seedsMax), flags.output, say);
       }
       const names = main.scenarios.map(({ name }) => name);
       const one = flags.scenario === undefined ? undefined : main.scenarioNamed(flags.scenario);
@@ -170,7 +178,7 @@ async function showMutants(
     const caught =
       result.caughtBy === undefined
         ? `SURVIVED ${result.seeds} seeds`
-        : `${result.caughtBy} after ${result.seeds} seeds (${result.scenario} ${result.seed})`;
+        : `${result.caughtBy} after ${result.seeds} ${result.seeds === 1 ? 'seed' : 'seeds'} (${result.scenario} ${result.seed})`;
     if (output !== 'json')
       print(
         `${result.mutant.padEnd(26)} ${caught}${result.message === undefined ? '' : `: ${result.message.slice(0, 120)}`}`,

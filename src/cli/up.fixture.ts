@@ -7,6 +7,8 @@ import { type RunOptions, startBerth } from './berth.fixture.js';
 /** `berth up` with nodes that run nothing, as a person starts it, and the program run against it. */
 export interface Up {
   run(words: string, options?: RunOptions): Promise<Ran>;
+  /** A command that goes on. */
+  start(words: readonly string[]): ReturnType<typeof startBerth>;
   /** The same for a command that must succeed; gives what it printed. */
   ok(words: string, options?: RunOptions): Promise<string>;
   /** What it has said so far. */
@@ -20,10 +22,11 @@ export async function startUp(...more: readonly string[]): Promise<Up> {
   const up = startBerth(['up', '--dir', dir, '--port', '0', ...more], { cwd: scratch.path });
   await vi.waitFor(() => expect(up.printed()).toContain('ready '), { timeout: 60_000, interval: 100 });
   const env = { BERTH_CONFIG: join(dir, 'kubeconfig') };
-  const run: Up['run'] = (words, options = {}) =>
-    startBerth(words.split(' '), { cwd: scratch.path, ...options, env }).ended;
+  const start = (words: readonly string[], options: RunOptions = {}): ReturnType<typeof startBerth> =>
+    startBerth(words, { cwd: scratch.path, ...options, env });
+  const run: Up['run'] = (words, options) => start(words.split(' '), options).ended;
   return {
-    run,
+    ...{ run, start },
     said: up.printed,
     ok: async (words, options) => {
       const { status, stdout, stderr } = await run(words, options);

@@ -1,7 +1,7 @@
 import type { Replica, ReplicaStatus } from '../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../model/kinds/reservation.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
-import type { NodeAccount, SlotRecord, TenantAccount, WorkloadAccount } from '../model/records.js';
+import type { NodeAccount, NodeEpoch, SlotRecord, TenantAccount, WorkloadAccount } from '../model/records.js';
 import type { Stored } from './stored.js';
 
 /** One object of a kind that is charged, as its two keys have it. */
@@ -21,6 +21,7 @@ export type RecordedHold = Recorded<Reservation, ReservationStatus>;
 /** What an audit looks at, from all entries of a store at one revision. */
 export class AuditRecords {
   readonly nodes = new Map<string, NodeAccount>();
+  readonly epochs = new Map<string, NodeEpoch>();
   readonly tenants = new Map<string, TenantAccount>();
   /** By `TENANT/NAME`, as are the replicas, holds and revisions. */
   readonly workloads = new Map<string, WorkloadAccount>();
@@ -32,13 +33,14 @@ export class AuditRecords {
 
   /** Whether an entry under this key is looked at. */
   static isWanted(key: string): boolean {
-    return /^\/(a|t|[os]\/(Replica|Reservation)|o\/WorkloadRevision)\//.test(key);
+    return /^\/(a|e|t|[os]\/(Replica|Reservation)|o\/WorkloadRevision)\//.test(key);
   }
 
   /** A parsed boundary: only the authority and admission write under these keys. */
   add(key: string, value: unknown, createdVersion: number): void {
     const [, part, kind = '', tenant = '', name = ''] = key.split('/');
-    if (part === 't') this.slots.set(key.slice('/t/'.length), value as SlotRecord);
+    if (part === 'e') this.epochs.set(kind, value as NodeEpoch);
+    else if (part === 't') this.slots.set(key.slice('/t/'.length), value as SlotRecord);
     else if (part === 'a' && kind === 'node') this.nodes.set(tenant, value as NodeAccount);
     else if (part === 'a' && kind === 'tenant') this.tenants.set(tenant, value as TenantAccount);
     else if (part === 'a') this.workloads.set(`${tenant}/${name}`, value as WorkloadAccount);

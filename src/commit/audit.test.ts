@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { realEnv } from '../env/real.js';
 import type { ReplicaStatus } from '../model/kinds/replica.js';
 import type { ReservationStatus } from '../model/kinds/reservation.js';
-import type { NodeAccount, SlotRecord, TenantAccount, WorkloadAccount } from '../model/records.js';
+import type { NodeAccount, NodeEpoch, SlotRecord, TenantAccount, WorkloadAccount } from '../model/records.js';
 import { Codec } from '../objects/codec.js';
 import { MemoryStore } from '../store/memory.js';
 import { audit, type Audited } from './audit.js';
@@ -199,6 +199,13 @@ const damages: readonly [string, (books: Books) => void, rule: string, key: stri
     'S9',
     'hold',
     'awaits r (u), which has ended',
+  ],
+  [
+    'an epoch that was closed and stands in the account',
+    (b) => change<NodeEpoch>(b, '/e/n1', (old) => ({ ...old, state: 'Closed' })),
+    'S8',
+    node,
+    'the account names epoch 1.1',
   ],
   [
     'two owners of one device',

@@ -1,3 +1,4 @@
+import { nodeAccountKey, nodeEpochKey, sameEpoch, shownEpoch } from '../model/records.js';
 import { isTerminal } from '../model/stages.js';
 import type { AuditRecords, RecordedReplica } from './audit-records.js';
 import type { Difference } from './difference.js';
@@ -21,7 +22,13 @@ const differencesMax = 1_000;
 export function audit(records: AuditRecords): Audited {
   const differences: Difference[] = [];
   let more = 0;
-  for (const found of [wrongSums(records), wrongBindings(records), wrongHolds(records), wrongSlots(records)])
+  for (const found of [
+    wrongSums(records),
+    wrongEpochs(records),
+    wrongBindings(records),
+    wrongHolds(records),
+    wrongSlots(records),
+  ])
     for (const difference of found) {
       if (differences.length < differencesMax) differences.push(difference);
       else more += 1;
@@ -35,6 +42,19 @@ export function audit(records: AuditRecords): Audited {
     differences,
     more,
   };
+}
+
+/** [S8] The epoch that an account names is the node's, and open: what is bound under it does not look any further. */
+function* wrongEpochs({ nodes, epochs }: AuditRecords): Generator<Difference> {
+  for (const [node, { epoch }] of nodes) {
+    const current = epochs.get(node);
+    if (epoch === undefined || (current?.state === 'Open' && sameEpoch(current.epoch, epoch))) continue;
+    yield {
+      ...{ rule: 'S8', keys: [nodeAccountKey(node), nodeEpochKey(node)] },
+      found: `the account names epoch ${shownEpoch(epoch)}`,
+      expected: current === undefined ? 'none' : `${shownEpoch(current.epoch)}, which is ${current.state}`,
+    };
+  }
 }
 
 /** [S5] [S7] A live binding is on the node that is charged, with the fence of its creation. */

@@ -19,6 +19,7 @@ import { move } from './operations/move.js';
 import { attest, gate, register } from './operations/nodes.js';
 import { postpone } from './operations/postpone.js';
 import { publish } from './operations/publish.js';
+import { withdraw } from './operations/withdraw.js';
 import { release, releaseHold } from './operations/release.js';
 import { remark } from './operations/remark.js';
 import { report } from './operations/report.js';
@@ -95,6 +96,10 @@ export class CommitAuthority implements ports.Authority {
   }
   publish(input: ports.Publish): Promise<Outcome<undefined>> {
     return this.#submit((context) => publish(context, input));
+  }
+
+  withdraw(input: ports.Withdraw): Promise<Outcome<undefined>> {
+    return this.#submit((context) => withdraw(context, input));
   }
   gate(input: ports.Gate): Promise<Outcome<undefined>> {
     return this.#submit((context) => gate(context, input));

@@ -12,10 +12,13 @@ export class Ahead implements Seen {
     public revision: Revision | undefined,
     /** Undefined while it is not known: then `createdBy` is the transaction that will tell. */
     public createRevision: Revision | undefined,
-    readonly bytes: Uint8Array | undefined,
+    /** While it is under way, and no longer: they share their memory with others. */
+    public bytes: Uint8Array | undefined,
     readonly createdBy: number,
     /** The transaction under way that writes it. */
     readonly batch: number,
+    /** What was known before it, and stands again if it fails: the cache may not show that yet either. */
+    public before: Ahead | undefined,
   ) {}
 }
 
@@ -79,7 +82,8 @@ export class CommitView implements View {
     const isNew = before.value === undefined;
     const createdBy = isNew ? batch : before instanceof Ahead ? before.createdBy : noBatch;
     const createRevision = isNew ? undefined : before.createRevision;
-    const ahead = new Ahead(key, value, undefined, createRevision, bytes, createdBy, batch);
+    const last = before instanceof Ahead ? before : undefined;
+    const ahead = new Ahead(key, value, undefined, createRevision, bytes, createdBy, batch, last);
     this.#ahead.set(key, ahead);
     return ahead;
   }
@@ -87,6 +91,8 @@ export class CommitView implements View {
   committed(written: readonly Ahead[], revision: Revision): void {
     for (const ahead of written) {
       ahead.revision = revision;
+      ahead.bytes = undefined;
+      ahead.before = undefined;
       if (ahead.createdBy !== ahead.batch) continue;
       ahead.createRevision = revision;
       // Those that built on it while it was under way did not know.
@@ -98,8 +104,13 @@ export class CommitView implements View {
 
   /** It failed, or nobody knows: what it was to write is not to be built on. */
   forgotten(written: readonly Ahead[]): void {
-    for (const ahead of written)
-      if (ahead.revision === undefined && this.#ahead.get(ahead.key) === ahead) this.#ahead.delete(ahead.key);
+    for (const ahead of written) {
+      if (ahead.revision !== undefined || this.#ahead.get(ahead.key) !== ahead) continue;
+      let before = ahead.before;
+      while (before !== undefined && before.revision === undefined) before = before.before;
+      if (before === undefined) this.#ahead.delete(ahead.key);
+      else this.#ahead.set(ahead.key, before);
+    }
   }
 
   /** What a failed guard found, at the revision it was found at. */
@@ -112,7 +123,7 @@ export class CommitView implements View {
     const value = current === undefined ? undefined : this.codec.decode(current.value);
     this.#ahead.set(
       key,
-      new Ahead(key, value, revision, current?.createRevision, current?.value, noBatch, noBatch),
+      new Ahead(key, value, revision, current?.createRevision, undefined, noBatch, noBatch, undefined),
     );
   }
 

@@ -33,8 +33,15 @@ interface Member {
 interface Decided {
   readonly member: Member;
   readonly decision: Decision<unknown>;
-  /** The keys it relies on: no more of its draft is kept while the transaction is under way. */
-  readonly reads: readonly string[];
+  /** How many of the keys that the batch relies on had been named when it was decided: its own are the last of them. */
+  readonly readsUpTo: number;
+}
+
+/** A batch that has been formed: no more of its drafts is kept while the transaction is under way. */
+interface Formed {
+  readonly decided: Decided[];
+  /** The keys that its members rely on, member by member. */
+  readonly reads: string[];
 }
 
 export interface CommitterOptions {
@@ -64,7 +71,7 @@ const membersMax = 128;
 const transactionsMaxChained = 32;
 const transactionsMaxApart = 16;
 // Some 400 binds, which take some ten milliseconds: then whoever else waits in this process has a turn.
-const transactionsPerTurn = 16;
+const transactionsPerTurn = 10;
 // So many are passed over in search of one that need not wait; then the next transaction to end brings another look.
 const passedOverMax = 2_048;
 // Past this many waiting operations new ones are refused at once (Contended), so that callers back off.
@@ -160,7 +167,9 @@ export class Committer {
   /** Whether it is worth while to form another. */
   #sendBatch(): boolean {
     const draft = new BatchDraft(this.#view, this.#mayChain);
-    const decided: Decided[] = [];
+    const own = new MemberDraft(draft);
+    const formed: Formed = { decided: [], reads: [] };
+    const { decided } = formed;
     const first = this.#queue.first;
     if (first === undefined) return false;
     const waitingLanes = new Set<string>();
@@ -170,26 +179,32 @@ export class Committer {
       if (decided.length >= membersMax || member.attempts !== first.attempts) break;
       if (decided.length > 0 && (member.isAlone || first.isAlone)) break;
       const mustWait = member.lane !== undefined && waitingLanes.has(member.lane);
-      const one = mustWait ? 'waits' : this.#decide(member, draft);
+      const one = mustWait ? 'waits' : this.#decide(member, draft, own.begin(), formed);
       if (one === 'full') break;
       this.#queue.takeFirst();
-      if (typeof one === 'object') decided.push(one);
       if (one !== 'waits') continue;
       this.#deferred.push(member);
       if (member.lane !== undefined) waitingLanes.add(member.lane);
       passedOver += 1;
       if (passedOver >= passedOverMax) break;
     }
-    if (decided.length > 0) void this.#transact(draft, decided);
+    if (decided.length > 0) void this.#transact(draft, formed);
     return decided.length > 0 || passedOver < passedOverMax;
   }
 
-  #decide(member: Member, draft: BatchDraft): Decided | 'full' | 'waits' | undefined {
-    const own = new MemberDraft(draft);
+  #decide(
+    member: Member,
+    draft: BatchDraft,
+    own: MemberDraft,
+    { decided, reads }: Formed,
+  ): 'decided' | 'full' | 'waits' | 'answered' {
     try {
       const decision = member.decide(own);
-      if (draft.take(own, decision.kind === 'commit', guardsMax, writesMax))
-        return { member, decision, reads: own.reads.map(({ key }) => key) };
+      if (draft.take(own, decision.kind === 'commit', guardsMax, writesMax)) {
+        for (const { key } of own.reads) reads.push(key);
+        decided.push({ member, decision, readsUpTo: reads.length });
+        return 'decided';
+      }
       if (draft.guards + draft.writes > 0) return 'full';
       throw new BerthError(
         'InvalidTransaction',
@@ -204,11 +219,12 @@ export class Committer {
           this.#contended('what it relies on was only just written; the cache does not show it yet'),
         );
       else member.asker.fail(member.index, error);
-      return undefined;
+      return 'answered';
     }
   }
 
-  async #transact(draft: BatchDraft, decided: readonly Decided[]): Promise<void> {
+  async #transact(draft: BatchDraft, formed: Formed): Promise<void> {
+    const { decided } = formed;
     const batch = (this.#batches += 1);
     const guards: Guard[] = [];
     const writes: Write[] = [];
@@ -224,7 +240,7 @@ export class Committer {
     try {
       const outcome = await this.options.store.transact({ guards, writes });
       this.options.onTransaction?.(decided.length, outcome.kind);
-      this.#settle(written, decided, outcome);
+      this.#settle(written, formed, outcome);
     } catch (error) {
       this.options.onTransaction?.(decided.length, 'Refused');
       this.#view.forgotten(written);
@@ -244,7 +260,7 @@ export class Committer {
     }
   }
 
-  #settle(written: readonly Ahead[], decided: readonly Decided[], outcome: TransactOutcome): void {
+  #settle(written: readonly Ahead[], { decided, reads }: Formed, outcome: TransactOutcome): void {
     switch (outcome.kind) {
       case 'Committed': {
         this.#view.committed(written, outcome.revision);
@@ -269,8 +285,11 @@ export class Committer {
           this.#view.learned(guard.key, current, outcome.revision);
         }
         this.#isDraining = true;
-        for (const { member, reads } of decided)
-          if (reads.some((key) => failed.has(key))) member.attempts += 1;
+        let from = 0;
+        for (const { member, readsUpTo } of decided) {
+          if (reads.slice(from, readsUpTo).some((key) => failed.has(key))) member.attempts += 1;
+          from = readsUpTo;
+        }
         this.#again(decided);
       }
     }

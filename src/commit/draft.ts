@@ -55,9 +55,10 @@ export class Touched {
   isGuarded = false;
   isWritten = false;
   value: unknown;
-  // What the member that is being decided did with it last; marks instead of sets, because this is the hot path.
-  reader: MemberDraft | undefined = undefined;
-  writer: MemberDraft | undefined = undefined;
+  // The last members that read and wrote it, by their number in the batch; marks instead of sets, because this is the
+  // hot path.
+  reader = 0;
+  writer = 0;
   draftValue: unknown = undefined;
 
   constructor(
@@ -131,12 +132,20 @@ export class BatchDraft {
   }
 }
 
-/** Only one at a time: what it did is marked on the keys of its batch. */
+/** The draft of one member after the other: what the last one did is forgotten when the next begins. */
 export class MemberDraft implements Draft {
   readonly reads: Touched[] = [];
   readonly written: Touched[] = [];
+  // Of the member that is being decided, from 1.
+  #number = 0;
 
   constructor(private readonly batch: BatchDraft) {}
+
+  begin(): this {
+    this.#number += 1;
+    this.reads.length = this.written.length = 0;
+    return this;
+  }
 
   get version(): string {
     return this.batch.version;
@@ -144,7 +153,7 @@ export class MemberDraft implements Draft {
 
   read(key: string): unknown {
     const touched = this.batch.touch(key);
-    if (touched.writer === this) return touched.draftValue;
+    if (touched.writer === this.#number) return touched.draftValue;
     this.#reads(touched);
     return touched.value;
   }
@@ -156,7 +165,7 @@ export class MemberDraft implements Draft {
 
   peek(key: string): unknown {
     const touched = this.batch.touch(key);
-    return touched.writer === this ? touched.draftValue : touched.value;
+    return touched.writer === this.#number ? touched.draftValue : touched.value;
   }
 
   readCovered(key: string, by: string): unknown {
@@ -179,8 +188,8 @@ export class MemberDraft implements Draft {
 
   put(key: string, value: unknown): void {
     const touched = this.batch.touch(key);
-    if (touched.writer !== this) {
-      touched.writer = this;
+    if (touched.writer !== this.#number) {
+      touched.writer = this.#number;
       this.written.push(touched);
     }
     touched.draftValue = value;
@@ -191,8 +200,8 @@ export class MemberDraft implements Draft {
   }
 
   #reads(touched: Touched): void {
-    if (touched.reader === this) return;
-    touched.reader = this;
+    if (touched.reader === this.#number) return;
+    touched.reader = this.#number;
     this.reads.push(touched);
   }
 }

@@ -84,6 +84,9 @@ export class ForwardingAuthority implements ports.Authority {
   publish(input: ports.Publish): Promise<Outcome<undefined>> {
     return this.parts.local.publish(input);
   }
+  withdraw(input: ports.Withdraw): Promise<Outcome<undefined>> {
+    return this.parts.local.withdraw(input);
+  }
   move(input: ports.Move): Promise<Outcome<{ readonly stage: Stage }>> {
     return this.parts.local.move(input);
   }

@@ -3,6 +3,7 @@ import { type EtcdCluster, startEtcd } from '../../testing/etcd-server.js';
 import { realEnv } from '../env/real.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { BerthObject } from '../model/object.js';
+import { type NodeEpoch, nodeEpochKey } from '../model/records.js';
 import { EtcdStore } from '../store/etcd.js';
 import { audit } from './audit.fixture.js';
 import { answer, done, openTestCell, type TestCell } from './test-cell.fixture.js';
@@ -114,6 +115,43 @@ describe('a gang starts together or not at all', () => {
     done(await cell.release(at(2), { kind: 'NeverBound' }, 'workload-controller'));
     expect((await cell.status(at(2))).stage).toBe('Released');
   });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['drains', () => cell.set('Node', 'n2', { drain: { reason: 'maintenance' } })],
+    [
+      'is lost',
+      async () => {
+        const { epoch } = await cell.record<NodeEpoch>(nodeEpochKey('n2'));
+        done(
+          await cell.authority.gate({
+            ...{ actor: cell.actors.detector, node: 'n2', nodeEpoch: epoch, reachability: 'Lost' },
+            ...{ reason: 'LeaseExpired', operation: 'gate/1' },
+          }),
+        );
+      },
+    ],
+  ])(
+    '[L7] [S7] a member that holds on a node that %s is queued again, once, and bound elsewhere',
+    async (_, close) => {
+      await cell.node('n2');
+      done(await move('Reserving'));
+      done(await cell.reserve(at(0), 'n1', gangHold));
+      const hold = done(await cell.reserve(at(1), 'n2', gangHold));
+      done(await move('Committed'));
+      const release = (operation: string) => cell.releaseHold('shop', hold, { as: 'Released', operation });
+      expect(answer(await release('early'))).toBe(
+        'GangCommitted: gang all is committed: its members go forward',
+      );
+      await close();
+      done(await release('late'));
+      expect(await release('again')).toMatchObject({ kind: 'AlreadyCommitted' });
+      expect((await cell.status(at(1))).stage).toBe('Queued');
+      expect(answer(await cell.reserve(at(1), 'n1', gangHold))).toBe(
+        'GangIncomplete: gang all is Committed, not Reserving',
+      );
+      for (const index of [0, 1]) done(await cell.bind(at(index), 'n1'));
+    },
+  );
 
   it('NotOwner and ReplicaChanged: not for others to move, nor another gang of that name', async () => {
     expect(answer(await move('Reserving', cell.actors.user))).toBe(

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { realEnv } from '../env/real.js';
 import type { TransactOutcome } from '../store/contract.js';
 import { MemoryStore } from '../store/memory.js';
+import { nodeEpochKey } from '../model/records.js';
 import { answer, done, openTestCell, type TestCell, type WorkloadOptions } from './test-cell.fixture.js';
 
 const first = { cell: 1, number: 1 };
@@ -149,6 +150,20 @@ describe('[S5] what ends without the word of its agent', () => {
     done(await cell.bind(late, 'n1'));
     done(await cell.lose(late));
     expect(answer(await cell.release(late, { kind: 'Attested' }))).toMatch(/^NotOwner: nobody attests/);
+  });
+
+  it('[S10] by an attestation whose own time is over, not by the end of the one before it', async () => {
+    const replica = await lost('any', {});
+    const expiry = { isOver: true, actor: cell.actors['repair-controller'], given: 'attest/first' };
+    done(await attest({ operation: 'attest/first' }));
+    done(await attest({ operation: 'attest/second' }));
+    expect(await attest(expiry)).toMatchObject({ kind: 'AlreadyCommitted' });
+    expect(await cell.record(nodeEpochKey('n1'))).toMatchObject({
+      attestation: { operation: 'attest/second' },
+    });
+    done(await cell.release(replica, { kind: 'Attested' }));
+    done(await attest({ ...expiry, given: 'attest/second' }));
+    expect(await cell.record(nodeEpochKey('n1'))).not.toHaveProperty('attestation');
   });
 
   it('never because nobody bound it, once it was bound', async () => {

@@ -2,6 +2,7 @@ import { type Amount, amountOf, countOf, firstOver, ownValue, subtractAmounts } 
 import { amountCharged, amountsAsked, rankOf, refusedByGrant } from '../model/asked.js';
 import type { Charge } from '../model/parts/charge.js';
 import { pickPorts } from '../model/pick-ports.js';
+import { plus } from '../model/plus.js';
 import type { NodeAccount } from '../model/records.js';
 import { shownCount, shownResource } from '../model/shown-resource.js';
 import type { Context } from './context.js';
@@ -42,19 +43,30 @@ export function newCharge(context: Context, draft: Draft, wanted: Wanted): Charg
     ? refusedByGrant(books, amountCharged(amounts), tenant)
     : undefined;
   if (overGrant !== undefined) return reject(overGrant.reason, overGrant.message);
-  const { region = 'local', zone = 'local' } = node.spec;
-  return {
-    tenant,
-    node: node.metadata.name,
-    rank: rankOf(books, storedTenant(draft, undefined, tenant)?.spec, amount),
-    amounts,
-    workload: revision.spec.workload,
-    revision: revision.metadata.name,
-    region,
-    zone,
+  const charge = plainCharge(wanted, rankOf(books, storedTenant(draft, undefined, tenant)?.spec, amount));
+  if (devices === nothingPicked && ports === nothingPicked) return charge;
+  return plus(charge, {
     ...(isAnyPicked(devices) && { devices: devices.picked }),
     ...(isAnyPicked(ports) && { ports: ports.picked }),
+  });
+}
+
+// By the node as it is stored. Records are never changed: those of one revision that are charged there one after the
+// other keep the same charge.
+const lastCharges = new WeakMap<object, { readonly charge: Charge; readonly revision: object }>();
+
+/** The charge of one that has neither devices nor ports. */
+function plainCharge({ tenant, revision, node }: Wanted, rank: Charge['rank']): Charge {
+  const last = lastCharges.get(node);
+  if (last?.revision === revision && last.charge.rank === rank && last.charge.tenant === tenant)
+    return last.charge;
+  const { region = 'local', zone = 'local' } = node.spec;
+  const charge: Charge = {
+    ...{ tenant, node: node.metadata.name, rank, amounts: amountsAsked(revision.spec.template.resources) },
+    ...{ workload: revision.spec.workload, revision: revision.metadata.name, region, zone },
   };
+  lastCharges.set(node, { charge, revision });
+  return charge;
 }
 
 const none: Readonly<Record<string, never>> = {};

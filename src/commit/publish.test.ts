@@ -29,6 +29,32 @@ async function openServing() {
   return { cell, replica, publish, endpoints, none, ref: refOf(replica) };
 }
 
+describe('withdraw', () => {
+  it('[S6] one that shall stop leaves endpoints that were published without it, and no others', async () => {
+    const { cell, replica, publish, endpoints, none, ref } = await openServing();
+    const withdraw = (seen: string, actor = cell.actors['endpoints-controller']) =>
+      cell.authority.withdraw({ actor, replica: ref, workload: 'api', seen });
+    const version = (): string => endpoints()?.metadata.resourceVersion ?? '0';
+    done(await publish());
+    const named = version();
+    done(await publish({ endpoints: none }));
+    expect(answer(await withdraw(version()))).toBe(
+      'EndpointsChanged: api-0-1 shall not stop: it leaves with a publication',
+    );
+    done(await publish());
+    done(await cell.evict(replica));
+    expect(answer(await withdraw(version()))).toMatch(/^EndpointsChanged: .* and name api-0-1$/);
+    const published = await publish({ endpoints: none });
+    expect(published).toMatchObject({ kind: 'Committed', revision: version() });
+    expect(answer(await withdraw(named))).toMatch(/^EndpointsChanged: endpoints t\/api are at \d+, not at/);
+    expect(answer(await withdraw(version(), cell.actors.scheduler))).toMatch(/^NotOwner/);
+    expect((await cell.status(replica)).isListed).toBe(true);
+    done(await withdraw(version()));
+    expect((await cell.status(replica)).isListed).toBeUndefined();
+    expect(await withdraw(named)).toMatchObject({ kind: 'AlreadyCommitted' });
+  });
+});
+
 describe('publish', () => {
   it('lists who serves, owned by its workload; who leaves is listed no more in the same transaction', async () => {
     const { cell, replica, publish, endpoints, none, ref } = await openServing();

@@ -83,21 +83,32 @@ export const withTransition = (
   from: Stage | undefined,
   before: readonly ReplicaTransition[],
   step: Step,
-): ReplicaTransition[] => [
-  ...before.slice(1 - transitionsMax),
-  {
+): ReplicaTransition[] => {
+  const transition = transitionOf(from, step, draft.version, context.at);
+  // Not spread: a list that was gets room for sixteen more, and every replica keeps its own.
+  return before.length === 0 ? [transition] : before.slice(1 - transitionsMax).concat(transition);
+};
+
+/** Most are of two shapes, which are written out: what is spread in has its fields elsewhere, and a replica keeps many. */
+function transitionOf(
+  from: Stage | undefined,
+  { to, actor, reason, operation, epoch, evidence }: Step,
+  revision: string,
+  at: string,
+): ReplicaTransition {
+  if (epoch !== undefined && evidence !== undefined)
+    return from === undefined
+      ? { to, actor, reason, revision, at, operation, epoch, evidence }
+      : { to, from, actor, reason, revision, at, operation, epoch, evidence };
+  return {
     // A field before the first spread: see plus().
-    to: step.to,
+    to,
     ...(from !== undefined && { from }),
-    actor: step.actor,
-    reason: step.reason,
-    revision: draft.version,
-    at: context.at,
-    operation: step.operation,
-    ...(step.epoch !== undefined && { epoch: step.epoch }),
-    ...(step.evidence !== undefined && { evidence: step.evidence }),
-  },
-];
+    ...{ actor, reason, revision, at, operation },
+    ...(epoch !== undefined && { epoch }),
+    ...(evidence !== undefined && { evidence }),
+  };
+}
 
 /** Writes a move of a replica. One into a terminal stage frees what it is charged with, in the same transaction. */
 export function moveReplica(
@@ -109,11 +120,10 @@ export function moveReplica(
 ): ReplicaStatus {
   const { status } = replica;
   const transitions = withTransition(context, draft, status.stage, status.transitions ?? [], step);
-  const moved = plus(
-    plus(status, change),
-    // From now on it may be listed: only `publish` takes that back.
-    step.to === 'Serving' ? { stage: step.to, transitions, isListed: true } : { stage: step.to, transitions },
-  );
+  // A field before the spread: see plus().
+  const moves = { stage: step.to, transitions, ...change };
+  // From now on it may be listed: only `publish` takes that back.
+  const moved = plus(status, step.to === 'Serving' ? { ...moves, isListed: true } : moves);
   const next: ReplicaStatus = status.stage === 'Unknown' ? withoutRemarks(moved) : moved;
   putStatus(draft, 'Replica', replica.tenant, replica.name, next);
   if (isTerminal(step.to)) endReplica(context, draft, { ...replica, status: next });

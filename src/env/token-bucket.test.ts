@@ -13,6 +13,11 @@ describe('TokenBucket', () => {
     expect(taken).toBe(100);
   });
 
+  it('says when the token of each who waits comes, also past what it saves up', () => {
+    const bucket = new TokenBucket({ perSecond: 10, burst: 3 }, 0);
+    expect([1, 3, 4, 13].map((tokens) => bucket.msUntil(tokens, 0))).toEqual([0, 0, 100, 1_000]);
+  });
+
   it('saves up no more than a burst', () => {
     const bucket = new TokenBucket({ perSecond: 10, burst: 3 }, 0);
     expect([1, 2, 3, 4].map(() => bucket.take(3_600_000))).toEqual([true, true, true, false]);

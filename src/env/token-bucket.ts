@@ -29,8 +29,14 @@ export class TokenBucket {
 
   /** How long until there is a token again; 0 if there is one. */
   msUntilNext(nowMs: number): number {
+    return this.msUntil(1, nowMs);
+  }
+
+  /** How long until so many more have come as it takes, if those before the last are taken as they come. */
+  msUntil(tokens: number, nowMs: number): number {
     this.#fill(nowMs);
-    return Math.max(0, ((1 - this.#tokens) / this.rate.perSecond) * 1_000);
+    const missing = tokens - this.#tokens;
+    return missing <= roundingTokens ? 0 : (missing / this.rate.perSecond) * 1_000;
   }
 
   #fill(nowMs: number): void {

@@ -150,6 +150,14 @@ describe('joining over HTTPS', () => {
   const join = (token: string, body: object, path = joinPath): Promise<Answer> =>
     server.sendAnonymously('POST', path, { ...json, authorization: `Bearer ${token}` }, JSON.stringify(body));
 
+  const clientOf = ({ authority, certificate }: NodeCredentials, key: string): BerthClient =>
+    new BerthClient({
+      access: {
+        ...{ url: server.url, ca: authority, cert: certificate, key },
+        ...{ token: undefined, namespace: 'default' },
+      },
+    });
+
   it('tells everybody the CA, and in a join token what it is known by', async () => {
     const { status, text } = await server.sendAnonymously('GET', authorityPath);
     expect(status).toBe(200);
@@ -174,15 +182,29 @@ describe('joining over HTTPS', () => {
     const list = await server.send('GET', tokens);
     expect(list.text).toContain('"usedBy":"n1"');
     const again = await newRequest(privateKeyPem);
-    const client = new BerthClient({
-      access: {
-        ...{ url: server.url, ca: made.authority, cert: made.certificate, key: privateKeyPem },
-        ...{ token: undefined, namespace: 'default' },
-      },
-    });
+    const client = clientOf(made, privateKeyPem);
     expect(await client.ask(renewPath, { request: again.requestPem })).toMatchObject({ node: 'n1' });
     client.close();
     expect(server.defects).toEqual([]);
+  });
+
+  it('again under the same name ends what the certificate of before was good for, on open connections too', async () => {
+    const joinAs = async (): Promise<{ client: BerthClient; renewal: object }> => {
+      const { token } = splitJoinToken(await newToken({ node: 'twice' }));
+      const { requestPem, privateKeyPem } = await newRequest();
+      const { text } = await join(token, { node: 'twice', request: requestPem });
+      const client = clientOf(JSON.parse(text) as NodeCredentials, privateKeyPem);
+      return { client, renewal: { request: (await newRequest(privateKeyPem)).requestPem } };
+    };
+    const before = await joinAs();
+    expect(await before.client.ask(renewPath, before.renewal)).toMatchObject({ node: 'twice' });
+    const after = await joinAs();
+    await expect(before.client.ask(renewPath, before.renewal)).rejects.toThrow(
+      'node twice has joined again, with another key than that of this client certificate',
+    );
+    expect(await after.client.ask(renewPath, after.renewal)).toMatchObject({ node: 'twice' });
+    before.client.close();
+    after.client.close();
   });
 
   it('is not for admin', async () => {

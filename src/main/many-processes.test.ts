@@ -1,41 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
-import { readLines } from '../model/read-lines.js';
-import { fixturePath } from '../../testing/run-process.js';
 import { until } from './process-runner.fixture.js';
 import { startServer, type TestServer } from './running.fixture.js';
+import { ShippedAgent } from './shipped-agent.fixture.js';
 
 const count = 200;
 
 let server: TestServer;
-let dir: string;
-let agent: ChildProcess;
-let supervisor = 0;
-
-async function startAgent(): Promise<void> {
-  const kubeconfig = await server.kubeconfigFor({ kind: 'node', node: 'n1' });
-  const program = fixturePath(import.meta.url, 'fenced-agent.fixture.js');
-  agent = spawn(process.execPath, [program, dir, 'n1', 'a', kubeconfig, server.url], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (agent.stdout === null) throw new Error('no output');
-  for await (const line of readLines(agent.stdout)) {
-    ({ supervisor } = JSON.parse(line) as { supervisor: number });
-    return;
-  }
-  throw new Error('the agent ended before it began');
-}
-
-async function killAgent(): Promise<void> {
-  const exited = once(agent, 'exit');
-  agent.kill('SIGKILL');
-  await exited;
-}
+let agent: ShippedAgent;
 
 const replicas = (): Replica[] => [...server.objects.list<Replica>('Replica')];
 
@@ -59,14 +33,17 @@ const allReady = (): Promise<Map<string, string>> =>
 
 beforeAll(async () => {
   server = await startServer();
-  dir = join(server.dir, 'n1');
-  mkdirSync(dir);
-  await startAgent();
+  agent = await ShippedAgent.joining(
+    server,
+    { home: server.dir, node: 'n1', url: server.url },
+    { allocatable: { cpu: '4', memory: '4Gi' } },
+  );
+  await agent.start();
 }, 120_000);
 
 afterAll(async () => {
-  await killAgent();
-  process.kill(supervisor, 'SIGTERM');
+  const { supervisor } = agent;
+  await agent.close();
   await until('the supervisor has ended its jobs', () => !existsSync(`/proc/${supervisor}`), 120_000);
   await server.dispose();
 }, 240_000);
@@ -96,9 +73,9 @@ describe('many processes on one machine', () => {
       });
       expect(status).toBe(201);
       const before = await allReady();
-      await killAgent();
+      await agent.kill();
       for (const pid of pidsIn(before)) expect(existsSync(`/proc/${pid}`), String(pid)).toBe(true);
-      await startAgent();
+      await agent.start();
       // Heard again under another epoch, and everything it said since is committed.
       await until('the agent is heard again', () => epochOf('n1') === 2, 120_000);
       const after = await allReady();

@@ -43,13 +43,14 @@ async function openCell() {
     onDefect: (error) => defects.push(error),
   });
   const sockets: Duplex[] = [];
+  let refusedNow: string | undefined;
   const server = createServer({ cert: pem.cert, key: pem.key });
   server.on('upgrade', (_, socket: Duplex) => {
     sockets.push(socket);
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${nodeProtocol}\r\n\r\n`,
     );
-    void wire.serve(socket, parseIdentity('hollow:hollow-'));
+    void wire.serve(socket, parseIdentity('hollow:hollow-'), () => Promise.resolve(refusedNow));
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -106,7 +107,8 @@ async function openCell() {
     }
     return replicas;
   };
-  return { cell, hub, connect, play, bind, nodeNamed, stages, sockets, problems };
+  const refuse = (why: string): void => void (refusedNow = why);
+  return { cell, hub, connect, play, bind, nodeNamed, stages, sockets, problems, refuse };
 }
 
 const soon = { timeout: 30_000, interval: 20 };
@@ -150,6 +152,18 @@ describe('the node protocol over TLS', () => {
     await cell.node('hollow-1');
     await expect.poll(() => nodeNamed('hollow-1')?.status?.epoch, soon).toEqual({ cell: 1, number: 3 });
     expect(stages()).toEqual(['api-0-1 Ready']);
+  }, 60_000);
+
+  it('[S6] asks at each registration whether the connection would still be let in', async () => {
+    const { connect, refuse, nodeNamed } = await openCell();
+    const streams = await connect();
+    const offer = { capacity: {}, allocatable: {}, agent: {}, leaseSeconds: 40, node: 'hollow-1' };
+    expect(await streams.register({ ...offer, operation: 'x' })).toMatchObject({ kind: 'Committed' });
+    refuse('another machine has joined as this node');
+    expect(await streams.register({ ...offer, operation: 'y' })).toMatchObject({
+      ...{ kind: 'Rejected', reason: 'NotOwner', message: 'another machine has joined as this node' },
+    });
+    expect(nodeNamed('hollow-1')?.status?.epoch).toEqual({ cell: 1, number: 1 });
   }, 60_000);
 
   it('[S6] lets nobody act for a node that is not its own, and ends a connection that makes no sense', async () => {

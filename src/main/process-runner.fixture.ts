@@ -45,6 +45,7 @@ export const shell = (text: string): string[] => ['/bin/sh', '-c', text];
 export class RunnerHome {
   readonly #scratch = scratchDirectory('runner');
   readonly events: RunnerEvent[] = [];
+  readonly problems: string[] = [];
   readonly #opened: ProcessRunner[] = [];
 
   get dir(): string {
@@ -54,7 +55,7 @@ export class RunnerHome {
   /** As another life of the agent does. */
   async open(user?: { readonly uid: number; readonly gid: number }): Promise<ProcessRunner> {
     const runner = await openProcessRunner({
-      ...{ dir: this.dir, node: 'n1', env, onProblem: () => undefined },
+      ...{ dir: this.dir, node: 'n1', env, onProblem: (message: string) => void this.problems.push(message) },
       ...(user !== undefined && { user }),
     });
     this.#opened.push(runner);

@@ -187,6 +187,23 @@ describe('beside a process', () => {
     expect(Number(processes)).toBeLessThan(12);
   });
 
+  it('a command is in the control groups of the job, so that the limits are for both', async () => {
+    runner.start(launch('a', shell('cat /proc/self/cgroup >own; touch up; exec sleep 4330.5')));
+    await until('it is up', () => home.file('a', 'up') !== undefined);
+    let said = '';
+    const code = await new Promise<number | undefined>((resolve) => {
+      runner.exec(
+        'a',
+        { command: shell('cat own; echo beside:; cat /proc/self/cgroup') },
+        { onOutput: (_, bytes) => (said += Buffer.from(bytes).toString()), onExit: resolve },
+      );
+    });
+    expect(code, said).toBe(0);
+    const [own, beside] = said.split('beside:\n');
+    expect(beside).toBe(own);
+    expect(own).toContain('berth');
+  });
+
   it('a person has a terminal', async () => {
     runner.start(launch('a', ['sleep', '4326.5']));
     await home.running('a');
@@ -204,6 +221,43 @@ describe('beside a process', () => {
     expect(said).toContain('31 91');
     expect(code).toBe(3);
   });
+});
+
+describe('a supervisor that is stopped', () => {
+  it('is said to be, on what waits for it too, also when an agent starts; it goes on when it can', async () => {
+    const saidSilent = (): string[] => home.problems.filter((each) => each.includes('has not answered for'));
+    runner.start(launch('a', ['sleep', '4331.5']));
+    await home.running('a');
+    const supervisor = runner.supervisorPid ?? 0;
+    process.kill(supervisor, 'SIGSTOP');
+    try {
+      runner.start(launch('b', ['sleep', '4332.5']));
+      await until('it is said', () => saidSilent().length === 1);
+      expect(home.events).toContainEqual(
+        expect.objectContaining({ kind: 'Step', uid: 'b', step: 'AwaitingSupervisor' }),
+      );
+      const said = await new Promise<string>((resolve) => {
+        runner.exec(
+          'a',
+          { command: ['echo', 'here'] },
+          {
+            onOutput: (_, bytes) => resolve(Buffer.from(bytes).toString()),
+            onExit: (code, message) => resolve(`${code} ${message}`),
+          },
+        );
+      });
+      expect(said).toBe('here\n');
+      runner.close();
+      const next = home.open();
+      await until('it is said again', () => saidSilent().length === 2);
+      process.kill(supervisor, 'SIGCONT');
+      await next;
+    } finally {
+      process.kill(supervisor, 'SIGCONT');
+    }
+    await home.running('b');
+    expect(home.problems).toContain('the supervisor answers again');
+  }, 120_000);
 });
 
 describe('[S5] a fenced process', () => {

@@ -103,6 +103,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
     const session = new NodeSession({
       ...{ streams, driver, env, wheel, refusals, sessions, onProblem: problem, onHeard },
       usage: () => turns.next(),
+      ...(config.leaseSeconds !== undefined && { leaseSeconds: config.leaseSeconds }),
       offer: {
         ...{ ...place, ...offerOf(machine, config) },
         ...(config.labels !== undefined && { labels: config.labels }),

@@ -241,7 +241,9 @@ async function open(
   });
   metrics.watchNodes(() => ({ ...hub.counters, connections: nodes.connections }));
   const upgrades = new Upgrades({ nodes, connected, replicas, audit, env });
-  const parts = { api, env, certificates, tokens, tenantUid, audit, metrics, upgrades, onDefect };
+  const nodeKeyHash = (node: string): Promise<string | undefined> => joins.keyHashOf(node);
+  const known = { certificates, tokens, tenantUid, nodeKeyHash };
+  const parts = { api, env, ...known, audit, metrics, upgrades, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);
   opened.push(() => http.close());
 

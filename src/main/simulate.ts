@@ -1,14 +1,14 @@
-import { mutantNames, runMutants, type MutantResult } from '../simulate/run-mutants.js';
+import type { Mutant } from '../simulate/mutant.js';
+import { trialOf } from '../simulate/mutant-trials.js';
+import { runMutants, type MutantResult } from '../simulate/run-mutants.js';
 import { runScenario, type ScenarioReport } from '../simulate/run-scenario.js';
 import type { Scenario, SeedResult } from '../simulate/scenario.js';
-import { fence } from '../simulate/scenarios/fence.js';
 import { scenarios } from '../simulate/scenarios/all.js';
-import { preemption } from '../simulate/scenarios/preemption.js';
-import { swarm } from '../simulate/scenarios/swarm.js';
 import { shrink, type Shrunk } from '../simulate/shrink.js';
 
 export { scenarios } from '../simulate/scenarios/all.js';
-export { mutantNames, type MutantResult } from '../simulate/run-mutants.js';
+export { mutants, mutantsNamed } from '../simulate/mutant.js';
+export type { MutantResult } from '../simulate/run-mutants.js';
 export type { ScenarioReport } from '../simulate/run-scenario.js';
 export type { Shrunk } from '../simulate/shrink.js';
 
@@ -34,9 +34,6 @@ export const shrinkSeed = (
   onTry: (faults: number) => void,
 ): Promise<Shrunk | undefined> => shrink(scenario, seed, onTry);
 
-/** Each check of the authority switched off in turn, in the worlds where something is tried against all of them. */
-export const mutants = (seedsMax: number, only: readonly string[]): AsyncGenerator<MutantResult> =>
-  runMutants([swarm, fence, preemption], {
-    seedsMax,
-    ...(only.length > 0 && { only: mutantNames.filter((name) => only.includes(name)) }),
-  });
+/** Each of these defects in turn, in the worlds where something would come of it. */
+export const tryMutants = (chosen: readonly Mutant[], seedsMax: number): AsyncGenerator<MutantResult> =>
+  runMutants(chosen.map(trialOf), { seedsMax });

@@ -39,6 +39,7 @@ export class FakeObjects implements Objects {
     this.#tell({
       type: before === undefined ? 'ADDED' : 'MODIFIED',
       kind: object.kind,
+      version: this.#version,
       object: written,
       before,
     });
@@ -55,7 +56,7 @@ export class FakeObjects implements Objects {
     const before = this.get(kind, namespace, name);
     if (before === undefined) return;
     this.#objects.delete(keyOf(kind, namespace, name));
-    this.#tell({ type: 'DELETED', kind, object: before, before });
+    this.#tell({ type: 'DELETED', kind, version: this.#version, object: before, before });
   }
 
   gap(): void {

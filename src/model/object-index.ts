@@ -10,7 +10,7 @@ export class ObjectIndex<T extends BerthObject> {
   // As `TENANT/NAME`: there may be very many.
   readonly #names = new Map<string, Set<string>>();
   // Of the last change it was told, of whatever kind: changes are told in the order of their versions.
-  #version = '0';
+  #version = 0;
 
   constructor(
     private readonly objects: Objects,
@@ -31,7 +31,7 @@ export class ObjectIndex<T extends BerthObject> {
   /** For whoever follows changes already: takes one in. */
   note(change: ObjectChange): void {
     // One that was deleted still has the version it had.
-    if (change.type !== 'DELETED') this.#version = change.object.metadata.resourceVersion;
+    if (change.type !== 'DELETED') this.#version = change.version;
     if (change.kind !== this.kind) return;
     const { type, object, before } = change;
     const [from, to] = [before && this.groupOf(before as T), this.groupOf(object as T)];
@@ -53,7 +53,7 @@ export class ObjectIndex<T extends BerthObject> {
 
   /** Whether nothing is missing that came before an object of this version, which whoever asks has seen in the cache. */
   isAsNewAs(resourceVersion: string): boolean {
-    return Number(this.#version) >= Number(resourceVersion);
+    return this.#version >= Number(resourceVersion);
   }
 
   groups(): Iterable<string> {
@@ -63,7 +63,7 @@ export class ObjectIndex<T extends BerthObject> {
   /** Lists all anew, after changes may have been missed. */
   fill(): void {
     this.#names.clear();
-    this.#version = this.objects.version;
+    this.#version = Number(this.objects.version);
     for (const object of this.objects.list<T>(this.kind)) {
       const group = this.groupOf(object);
       if (group !== undefined) this.#add(group, object);

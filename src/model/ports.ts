@@ -217,6 +217,15 @@ export interface Publish {
   readonly leaving: readonly ReplicaRef[];
 }
 
+/** A replica that shall stop is not among the endpoints any more: it may be asked to. */
+export interface Withdraw {
+  readonly actor: Actor;
+  readonly replica: ReplicaRef;
+  readonly workload: string;
+  /** The resourceVersion of the Endpoints that do not name it. */
+  readonly seen: string;
+}
+
 export interface Grant extends Operation {
   readonly actor: Actor;
   readonly tenant: string;
@@ -230,6 +239,8 @@ export interface Attest extends Operation {
   readonly forSeconds: number;
   /** Withdraws it, or puts its expiry into effect. */
   readonly isOver?: boolean;
+  /** The operation that gave the word which is over; whatever stands, if it is left out. */
+  readonly given?: string;
 }
 
 /** Changes the fence of the cell: W is raised at once, and lowered only after D was. */
@@ -307,6 +318,7 @@ export interface Authority {
   release(input: Release): Promise<Outcome<{ readonly stage: Stage }>>;
   releaseHold(input: ReleaseHold): Promise<Outcome<undefined>>;
   publish(input: Publish): Promise<Outcome<undefined>>;
+  withdraw(input: Withdraw): Promise<Outcome<undefined>>;
   gate(input: Gate): Promise<Outcome<undefined>>;
   /** Grants this cell the whole limit of a tenant, as the tenant's spec is at that revision. */
   grant(input: Grant): Promise<Outcome<undefined>>;
@@ -325,6 +337,8 @@ export interface Authority {
 export interface ObjectChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly kind: string;
+  /** Of the object after it: known without looking at it. */
+  readonly version: number;
   readonly object: BerthObject;
   readonly before: BerthObject | undefined;
 }

@@ -173,7 +173,8 @@ export const reasonTable = {
     cure: 'more members reserve, or all are released and try again',
   },
   GangCommitted: {
-    meaning: 'the gang of this hold is committed: its holds neither expire nor are given up',
+    meaning:
+      'the gang of this hold is committed and its node takes its member: such a hold neither expires nor is given up',
     callerMay: 'never',
     cure: 'none: its members go forward',
   },

@@ -37,6 +37,11 @@ export interface NodeAccount {
    * changes, so this says which labels are here and which rules of keeping apart, without naming replicas.
    */
   readonly revisions: Readonly<Record<string, number>>;
+  /**
+   * The node's epoch while it is open, so that who guards the account guards it too; whatever changes it there changes
+   * it here. Left out where it was closed, or is not known: then /e/NODE is asked.
+   */
+  readonly epoch?: Epoch;
 }
 
 /** /a/tenant/NAME */

@@ -26,6 +26,25 @@ it('an object taken apart is stored without its version and its status, and asse
   });
 });
 
+it('one that a controller made for its owner is assembled like any other', () => {
+  const owned = {
+    ...object,
+    metadata: {
+      ...{ name: 'a', namespace: 't', uid: 'u', generation: 1, creationTimestamp: 't', labels: { a: 'b' } },
+      ownerReferences: [{ apiVersion: 'v', kind: 'Workload', name: 'w', uid: 'x', controller: true }],
+      finalizers: ['f'],
+    },
+  };
+  const status = { status: { ready: 1 } };
+  const more = { ...owned, metadata: { ...owned.metadata, deletionTimestamp: 'd' }, extra: true };
+  for (const stored of [owned, more])
+    expect(assembleObject(stored, status, '7')).toEqual({
+      ...stored,
+      metadata: { ...stored.metadata, resourceVersion: '7' },
+      ...status,
+    });
+});
+
 it('the JSON that a creator sees is that of the object that is read later, whatever its texts hold', () => {
   const { stored } = takeApart(object);
   const json = shownJson(JSON.stringify(stored), '7');

@@ -19,8 +19,53 @@ export function assembleObject(
   status: StoredStatus | undefined,
   resourceVersion: string,
 ): BerthObject {
-  const object = { ...stored, metadata: plus(stored.metadata, { resourceVersion }) };
+  const metadata = withVersion(stored.metadata, resourceVersion);
+  const { apiVersion, kind } = stored;
+  // A parsed boundary: what is stored was admitted.
+  const spec = stored['spec'] as BerthObject['spec'];
+  if (status !== undefined && spec !== undefined && fieldsOf(stored) === plainFields)
+    return { apiVersion, kind, metadata, spec, status: status.status };
+  const object = { ...stored, metadata };
   return status === undefined ? object : plus(object, { status: status.status });
+}
+
+// An object of most kinds: apiVersion, kind, metadata and spec.
+const plainFields = 4;
+// The metadata of what a controller made for its owner, as replicas are.
+const ownedFields = 8;
+
+/**
+ * Objects are put together for every change that somebody looks at, and there are very many replicas: what most of them
+ * look like is written out, since what is spread in has its fields in a list of its own.
+ */
+function withVersion(metadata: StoredObject['metadata'], resourceVersion: string): ObjectMeta {
+  const { name, namespace, uid, generation, creationTimestamp, labels, ownerReferences, finalizers } =
+    metadata;
+  if (
+    namespace !== undefined &&
+    labels !== undefined &&
+    ownerReferences !== undefined &&
+    finalizers !== undefined &&
+    fieldsOf(metadata) === ownedFields
+  )
+    return {
+      name,
+      namespace,
+      uid,
+      generation,
+      creationTimestamp,
+      labels,
+      ownerReferences,
+      finalizers,
+      resourceVersion,
+    };
+  return plus(metadata, { resourceVersion });
+}
+
+function fieldsOf(object: object): number {
+  let fields = 0;
+  for (const _ in object) fields += 1;
+  return fields;
 }
 
 /** The two parts of an object as they are stored. */

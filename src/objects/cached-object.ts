@@ -47,9 +47,14 @@ export class CachedObject {
       this.#shown,
       // A parsed boundary: only statuses are written under these keys.
       this.status?.value as StoredStatus | undefined,
-      String(this.shownVersion ?? this.base + Math.max(this.stored.revision, this.status?.revision ?? 0)),
+      String(this.version),
     );
     return this.#object;
+  }
+
+  /** Its resourceVersion, without putting it together. */
+  get version(): number {
+    return this.shownVersion ?? this.base + Math.max(this.stored.revision, this.status?.revision ?? 0);
   }
 
   /** Records that people see as objects are rendered as those; all others are objects already. */
@@ -84,6 +89,10 @@ export class CacheEvent implements ObjectEvent {
 
   get kind(): string {
     return this.key.kind;
+  }
+
+  get version(): number {
+    return this.after.version;
   }
 
   get isOfStatusOnly(): boolean {

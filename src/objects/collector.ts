@@ -93,6 +93,8 @@ export class Collector {
   async #indexAll(signal: AbortSignal): Promise<void> {
     let left = objectsPerStretch;
     for (const kind of this.parts.kinds) {
+      // Records that are seen as objects have no owners, and there are as many as nodes.
+      if (isRecordView(kind.kind)) continue;
       for (const { key, metadata } of this.parts.cache.list(kind.kind)) {
         this.#index(key, metadata);
         if (this.#mayHaveToGo(metadata)) this.#markDirty(key);
@@ -107,7 +109,7 @@ export class Collector {
 
   #note(event: ObjectEvent): void {
     const { type, key } = event;
-    // Owners and what keeps an object stand in its metadata. Records that are seen as objects have no owners.
+    // Owners and what keeps an object stand in its metadata.
     if (event.isOfStatusOnly || isRecordView(key.kind)) return;
     const { metadata, metadataBefore } = event;
     for (const { uid } of metadataBefore?.ownerReferences ?? []) this.#dependents.get(uid)?.delete(key);

@@ -1,9 +1,9 @@
 const [quote, comma, colon, backslash] = [34, 44, 58, 92] as const;
 const [openList, closeList, openObject, closeObject] = [91, 93, 123, 125] as const;
 const [firstPrintable, lastPrintable, zero] = [32, 126, 48] as const;
-const initialBytes = 64 * 1024;
-// What a rare large value made it grow to is given back after that value.
-const keptBytesMax = 1024 * 1024;
+// Values are written one behind the other into memory of this size; a larger one gets memory of its own. All of it
+// stays for as long as one of its values does, so it is not larger.
+const pieceBytes = 32 * 1024;
 // Up to here a number is written digit by digit.
 const smallMax = 1_000_000_000;
 // Of one character of a string as JSON: an escaped lone surrogate.
@@ -17,16 +17,20 @@ type Fields = Readonly<Record<string, unknown>>;
  * pass that also finds what would have to be escaped.
  */
 export class JsonWriter {
-  #bytes = Buffer.allocUnsafeSlow(initialBytes);
+  #bytes = Buffer.allocUnsafeSlow(pieceBytes);
+  // Where the value that is being written begins, and where its next byte goes. What is before belongs to others.
+  #from = 0;
   #at = 0;
 
-  /** Bytes of their own, which nothing else writes to. */
+  /** Bytes which nothing else writes to, beside others of the same memory. */
   write(value: unknown): Buffer {
-    this.#at = 0;
+    this.#from = this.#at;
     this.#value(value);
-    const written = Buffer.allocUnsafe(this.#at);
-    this.#bytes.copy(written, 0, 0, this.#at);
-    if (this.#bytes.length > keptBytesMax) this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
+    const written = this.#bytes.subarray(this.#from, this.#at);
+    if (this.#bytes.length > pieceBytes) {
+      this.#bytes = Buffer.allocUnsafeSlow(pieceBytes);
+      this.#at = 0;
+    }
     return written;
   }
 
@@ -110,10 +114,13 @@ export class JsonWriter {
   }
 
   #room(bytes: number): void {
-    const needed = this.#at + bytes;
-    if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
-    this.#bytes.copy(larger, 0, 0, this.#at);
-    this.#bytes = larger;
+    if (this.#at + bytes <= this.#bytes.length) return;
+    const begun = this.#at - this.#from;
+    // Twice what is there of it already, so that a large value is not copied again and again.
+    const next = Buffer.allocUnsafeSlow(Math.max(pieceBytes, begun + bytes, begun * 2));
+    this.#bytes.copy(next, 0, this.#from, this.#at);
+    this.#bytes = next;
+    this.#from = 0;
+    this.#at = begun;
   }
 }

@@ -27,6 +27,35 @@ describe('the cache of objects', () => {
     await cache.close();
   });
 
+  it('[S11] tells of every change, also where taking them in was cut short and is done again', async () => {
+    const store = new MemoryStore(realEnv());
+    const { cache } = await openWithTenant(store);
+    const watch = cache.watch({ after: cache.revision });
+    const ended = new AbortController();
+    let failures = 0;
+    cache.listen((key) => {
+      if (key.endsWith('/b') && (failures += 1) === 1) throw new Error('once');
+    }, ended.signal);
+    const value = (name: string): Buffer =>
+      Buffer.from(JSON.stringify({ ...workload(name), metadata: { name, namespace: 'default', uid: name } }));
+    await store.transact({
+      guards: [],
+      writes: ['a', 'b'].map((name) => ({
+        kind: 'put',
+        key: `/o/Workload/default/${name}`,
+        value: value(name),
+      })),
+    });
+    const told = (await watch.next()).value?.flatMap(({ changes }) =>
+      changes.map(({ type, key }) => `${type} ${key.name}`),
+    );
+    expect(told?.toSorted()).toEqual(['ADDED a', 'ADDED b']);
+    expect([...cache.list('Workload')].map(({ key }) => key.name)).toEqual(['a', 'b']);
+    expect(failures).toBe(2);
+    ended.abort();
+    await cache.close();
+  });
+
   it('counts objects and watchers, and says how far the slowest watcher is behind', async () => {
     const { objects, cache } = await openWithTenant();
     const watch = cache.watch({ after: cache.revision });

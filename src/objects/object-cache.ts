@@ -56,6 +56,8 @@ export class ObjectCache {
   // Events up to and including this revision are no longer kept.
   #forgotten = asRevision(0);
   #revision = asRevision(0);
+  // How often changes were taken in. Not their revision: one that was cut short is taken in again.
+  #times = 0;
   #following: Promise<void> | undefined;
 
   constructor(
@@ -102,7 +104,7 @@ export class ObjectCache {
         this.#records.clear();
       },
     });
-    for (const slot of this.#slots.all()) this.#slots.changed(slot, false, slot.stored !== undefined);
+    for (const slot of this.#slots.all()) this.#slots.changed(slot);
     this.#revision = this.#forgotten = revision;
     this.#following = this.#follow();
   }
@@ -241,11 +243,9 @@ export class ObjectCache {
 
   /** Makes the cache show exactly these entries, and tells what that changed. */
   #replaceAll(entries: readonly Entry[], revision: Revision): ObjectEvent[] {
-    const touched = new Map<string, { slot: Slot; before: CachedObject | undefined }>();
-    const touch = (slot: Slot): void => {
-      const shown = shownKey(slot.key);
-      if (!touched.has(shown)) touched.set(shown, { slot, before: this.#cached(slot) });
-    };
+    const touched: Slot[] = [];
+    const time = (this.#times += 1);
+    const touch = (slot: Slot): void => this.#touch(slot, time, touched);
     const present = new Set<string>();
     for (const entry of entries) {
       present.add(entry.key);
@@ -271,37 +271,47 @@ export class ObjectCache {
       }
     }
     this.#revision = revision;
-    return this.#eventsOf(touched.values(), revision);
+    return this.#eventsOf(touched, revision);
   }
 
   #apply(set: ChangeSet): void {
-    const touched = new Map<Slot, { slot: Slot; before: CachedObject | undefined }>();
+    const { revision } = set;
+    const time = (this.#times += 1);
+    const touched: Slot[] = [];
     for (const change of set.changes) {
       const key = change.kind === 'put' ? change.entry.key : change.key;
       const record = change.kind === 'put' ? this.#setRecord(change.entry) : undefined;
       const slot = (record ?? this.#records.get(key))?.slot;
       if (record === undefined && this.#records.delete(key)) this.#tell(key, undefined);
       if (slot === undefined) continue;
-      if (!touched.has(slot)) touched.set(slot, { slot, before: this.#cached(slot) });
+      this.#touch(slot, time, touched);
       setPart(slot, key, record);
     }
-    this.#revision = set.revision;
-    this.#publish({ revision: set.revision, changes: this.#eventsOf(touched.values(), set.revision) });
+    this.#revision = revision;
+    this.#publish({ revision, changes: this.#eventsOf(touched, revision) });
   }
 
-  #eventsOf(
-    touched: Iterable<{ slot: Slot; before: CachedObject | undefined }>,
-    revision: Revision,
-  ): ObjectEvent[] {
+  /** Marks on the slots instead of a map of them: this is done for every change of a cell. */
+  #touch(slot: Slot, time: number, touched: Slot[]): void {
+    if (slot.touchedBy === time) return;
+    slot.touchedBy = time;
+    slot.before = this.#cached(slot);
+    touched.push(slot);
+  }
+
+  #eventsOf(touched: readonly Slot[], revision: Revision): ObjectEvent[] {
     const events: ObjectEvent[] = [];
-    for (const { slot, before } of touched) {
+    for (const slot of touched) {
       const after = this.#cached(slot);
-      const { key } = slot;
+      const { key, isListed } = slot;
+      // What nobody was told of is new, also where an attempt to take it in was cut short.
+      const before = isListed ? slot.before : undefined;
+      slot.before = undefined;
       if (after !== undefined)
-        events.push(new CacheEvent(before === undefined ? 'ADDED' : 'MODIFIED', key, after, before));
+        events.push(new CacheEvent(isListed ? 'MODIFIED' : 'ADDED', key, after, before));
       else if (before !== undefined)
         events.push(new CacheEvent('DELETED', key, before.asOf(this.versionOf(revision)), before));
-      this.#slots.changed(slot, before !== undefined, after !== undefined);
+      this.#slots.changed(slot);
     }
     return events;
   }

@@ -11,6 +11,11 @@ export interface Slot {
   stored: CachedRecord | undefined;
   status: CachedRecord | undefined;
   cached: CachedObject | undefined;
+  /** Lists have it, and watchers were told of it. */
+  isListed: boolean;
+  /** The last time that changes were taken in which touched it, and while they are what there was before. */
+  touchedBy: number;
+  before: CachedObject | undefined;
 }
 
 interface KindSlots {
@@ -52,18 +57,24 @@ export class ObjectSlots {
         stored: undefined,
         status: undefined,
         cached: undefined,
+        isListed: false,
+        touchedBy: 0,
+        before: undefined,
       };
       slots.set(slot.listKey, slot);
     }
     return slot;
   }
 
-  /** An object came to a slot, or went from it; with its last record the slot goes too. */
-  changed(slot: Slot, wasThere: boolean, isThere: boolean): void {
+  /** An object may have come to a slot, or gone from it; with its last record the slot goes too. */
+  changed(slot: Slot): void {
     const { slots, keys } = this.#kind(slot.key.kind);
-    if (slot.stored === undefined && slot.status === undefined) slots.delete(slot.listKey);
-    if (!wasThere && isThere) keys.add(slot.listKey);
-    if (wasThere && !isThere) keys.delete(slot.listKey);
+    const isThere = slot.stored !== undefined;
+    if (!isThere && slot.status === undefined) slots.delete(slot.listKey);
+    if (isThere === slot.isListed) return;
+    slot.isListed = isThere;
+    if (isThere) keys.add(slot.listKey);
+    else keys.delete(slot.listKey);
   }
 
   *all(): Generator<Slot> {

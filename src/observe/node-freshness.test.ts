@@ -22,11 +22,12 @@ describe('the freshness of a node', () => {
     for (let renewal = 1; renewal <= 20; renewal++)
       freshness.seen('n', String(renewal), 40, at(renewal * 5 * second));
     freshness.seen('n', '20', 40, at(103 * second));
-    expect(freshness.judge('n', at(104 * second))).toEqual({
+    expect(freshness.judge('n', at(104 * second))).toMatchObject({
       ...{
         verdict: 'Fresh',
         silentMs: 4 * second,
         isHeard: true,
+        ageMs: 4 * second,
         lateMs: 11 * second,
         leaseMs: 40 * second,
         leaseRevision: 20,

@@ -55,7 +55,9 @@ export interface Look {
 
 /** A verdict with what it was made from. */
 export interface Judgement extends Look {
-  /** How long ago it was heard of, latest first. Empty: never since this observer listens. */
+  /** How long ago it was heard of; undefined: never since this observer listens. */
+  readonly ageMs: number | undefined;
+  /** The same of its last arrivals, latest first. */
   readonly arrivalsMs: readonly number[];
   /** How long its own history explains. */
   readonly lateMs: number;
@@ -71,7 +73,7 @@ interface Heard {
   version: string;
   leaseMs: number;
   /** Latest last. */
-  readonly arrivals: MonotonicInstant[];
+  arrivals: readonly MonotonicInstant[];
 }
 
 // So many arrivals of a node are remembered.
@@ -101,8 +103,8 @@ export class NodeFreshness {
     if (heard.version === version) return;
     heard.version = version;
     heard.leaseMs = leaseSeconds * 1_000;
-    heard.arrivals.push(now);
-    if (heard.arrivals.length > arrivalsMax) heard.arrivals.shift();
+    // Another list: whoever judged by the last one still has it.
+    heard.arrivals = [...heard.arrivals.slice(1 - arrivalsMax), now];
     heard.lateMs = suspectAfterMs(heard.arrivals, this.rules);
     this.#nodes.set(node, heard);
   }
@@ -141,9 +143,37 @@ export class NodeFreshness {
     const heard = this.#nodes.get(node);
     const look = this.look(node, now, notBefore);
     if (heard === undefined || look === undefined) return undefined;
-    const { leaseMs, lateMs, arrivals, version } = heard;
-    const arrivalsMs = arrivals.map((at) => msBetween(at, now)).toReversed();
-    return { ...look, arrivalsMs, lateMs, leaseMs, leaseRevision: Number(version) };
+    return new HeardJudgement(look, heard, now);
+  }
+}
+
+/** Of one moment: what is in `heard` is taken at once, but for what only people read. */
+class HeardJudgement implements Judgement {
+  readonly verdict: Verdict;
+  readonly silentMs: number;
+  readonly isHeard: boolean;
+  readonly ageMs: number | undefined;
+  readonly lateMs: number;
+  readonly leaseMs: number;
+  readonly leaseRevision: number;
+  readonly #arrivals: readonly MonotonicInstant[];
+  readonly #now: MonotonicInstant;
+
+  constructor(look: Look, heard: Heard, now: MonotonicInstant) {
+    const last = heard.arrivals.at(-1);
+    this.verdict = look.verdict;
+    this.silentMs = look.silentMs;
+    this.isHeard = look.isHeard;
+    this.ageMs = last === undefined ? undefined : msBetween(last, now);
+    this.lateMs = heard.lateMs;
+    this.leaseMs = heard.leaseMs;
+    this.leaseRevision = Number(heard.version);
+    this.#arrivals = heard.arrivals;
+    this.#now = now;
+  }
+
+  get arrivalsMs(): readonly number[] {
+    return this.#arrivals.map((at) => msBetween(at, this.#now)).toReversed();
   }
 }
 

@@ -40,6 +40,10 @@ export class CellCore {
     return gangView(this.cell, tenant, name, sinceMs);
   }
 
+  get reservingGangs(): ReadonlySet<string> {
+    return this.cell.reservingGangs;
+  }
+
   gangMember(replica: PendingReplica): GangMember | undefined {
     return gangMember(this.cell, replica);
   }

@@ -20,6 +20,7 @@ import { AmountSum } from './amount-sum.js';
 import { Assumptions } from './assumptions.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
+import { TenantClasses } from './tenant-classes.js';
 
 /** What stands under /o of a kind: the object without its status. */
 type Stored<T extends { readonly metadata: unknown; readonly spec: unknown }> = Pick<T, 'metadata' | 'spec'>;
@@ -64,8 +65,7 @@ export interface GangState {
 }
 
 const noSet: ReadonlySet<never> = new Set();
-const none = { keys: noSet, version: 0 };
-const noClasses = () => ({ keys: new Set<ClassKey>(), version: 0 });
+const noClasses = new TenantClasses();
 
 /**
  * The cell as the scheduler sees it, at a revision: kept current by every change of a record, each at a cost that does
@@ -88,9 +88,10 @@ export class CellState {
   readonly #tenants = new Map<string, TenantState>();
   readonly #workloads = new Map<string, WorkloadState>();
   readonly #revisions = new Map<ClassKey, Stored<WorkloadRevision>>();
-  readonly #classes = new Map<string, { readonly keys: Set<ClassKey>; readonly version: number }>();
+  readonly #classes = new Map<string, TenantClasses>();
   readonly #replicas = new Map<string, ReplicaState>();
   readonly #gangs = new Map<string, GangState>();
+  readonly #reservingGangs = new Set<string>();
   readonly #reservations = new Map<string, ReservationState>();
   readonly #chargesOn = new Map<string, Set<ReplicaState>>();
   readonly #holdsOn = new Map<string, Set<ReservationState>>();
@@ -140,13 +141,17 @@ export class CellState {
     return this.#revisions.get(key);
   }
 
-  /** The classes of a tenant; the version changes when one comes or goes. */
-  classesOf(tenant: string): { readonly keys: ReadonlySet<ClassKey>; readonly version: number } {
-    return this.#classes.get(tenant) ?? none;
+  classesOf(tenant: string): Omit<TenantClasses, 'set'> {
+    return this.#classes.get(tenant) ?? noClasses;
   }
 
   replica(tenant: string, name: string): ReplicaState | undefined {
     return this.#replicas.get(`${tenant}/${name}`);
+  }
+
+  /** `TENANT/NAME` of every gang that reserves, whoever drives it. */
+  get reservingGangs(): ReadonlySet<string> {
+    return this.#reservingGangs;
   }
 
   gang(tenant: string, name: string): GangState | undefined {
@@ -239,12 +244,12 @@ export class CellState {
   }
 
   #applyRevision(tenant: string, key: ClassKey, revision: Stored<WorkloadRevision> | undefined): void {
-    const { keys } = made(this.#classes, tenant, noClasses);
+    const classes = made(this.#classes, tenant, () => new TenantClasses());
     put(this.#revisions, key, revision);
-    if (revision === undefined) keys.delete(key);
-    else keys.add(key);
-    if (keys.size === 0) this.#classes.delete(tenant);
-    else this.#classes.set(tenant, { keys, version: (this.#revisionChanges += 1) });
+    classes.set(key, revision);
+    // Of the whole cell: a tenant that is forgotten and comes again never has a version twice.
+    classes.version = this.#revisionChanges += 1;
+    if (classes.size === 0) this.#classes.delete(tenant);
   }
 
   #applyWorkloadAccount(key: string, value: unknown): void {
@@ -325,6 +330,8 @@ export class CellState {
   #changeGang(key: string, change: Partial<GangState>): void {
     const state = made<GangState>(this.#gangs, key, () => ({ stored: undefined, status: undefined }));
     Object.assign(state, change);
+    if (state.status?.state === 'Reserving') this.#reservingGangs.add(key);
+    else this.#reservingGangs.delete(key);
     if (state.stored === undefined && state.status === undefined) this.#gangs.delete(key);
   }
 

@@ -14,19 +14,21 @@ function open(names: readonly string[], rate = { perSecond: 1_000, burst: 1_000 
   const authority = new ScriptedAuthority(records);
   for (const name of names) records.queue(name);
   let nowMs = 0;
+  const placing = { isPlacing: false };
   const explanations = new Explanations({
     ...{ authority: authority.port, records, env: realEnv(), actor, rate, onNews: () => undefined },
     nowMs: () => nowMs,
     waitingIn: () => names.map(ref),
+    isPlacing: () => placing.isPlacing,
   });
-  const drain = async (afterMs = 0): Promise<readonly string[]> => {
+  const drain = async (afterMs = 100): Promise<readonly string[]> => {
     nowMs += afterMs;
     explanations.drain();
     // Answers come in promise turns.
     await new Promise((resolve) => setImmediate(resolve));
     return authority.postponed.splice(0);
   };
-  return { records, authority, explanations, drain };
+  return { records, authority, explanations, drain, placing };
 }
 
 describe('Explanations', () => {
@@ -64,9 +66,23 @@ describe('Explanations', () => {
   it('[L8] write no more than the budget allows, go on where they were, and say when', async () => {
     const { explanations, drain } = open(['r1', 'r2', 'r3'], { perSecond: 10, burst: 2 });
     explanations.lotWaits('lot', full);
-    expect(await drain()).toEqual(['r1 NodeFull', 'r2 NodeFull']);
+    expect(await drain(0)).toEqual(['r1 NodeFull', 'r2 NodeFull']);
     expect([await drain(50), explanations.nextDueMs]).toEqual([[], 100]);
     expect([await drain(50), explanations.nextDueMs]).toEqual([['r3 NodeFull'], 200]);
     expect([await drain(100), explanations.nextDueMs]).toEqual([[], undefined]);
+  });
+
+  it('[L8] write in rounds, which are further apart while proposals are on their way', async () => {
+    const names = Array.from({ length: 200 }, (_, at) => `r${at}`);
+    const { explanations, drain, placing } = open(names);
+    explanations.lotWaits('lot', full);
+    expect(await drain()).toHaveLength(64);
+    expect([await drain(50), explanations.nextDueMs]).toEqual([[], 200]);
+    expect(await drain(50)).toHaveLength(64);
+    placing.isPlacing = true;
+    expect([await drain(100), explanations.nextDueMs]).toEqual([[], 700]);
+    expect(await drain(400)).toHaveLength(64);
+    placing.isPlacing = false;
+    expect(await drain()).toHaveLength(8);
   });
 });

@@ -14,6 +14,8 @@ export interface ExplanationsParts {
   readonly actor: Actor;
   /** Those of a lot who wait. */
   readonly waitingIn: (lot: string) => Iterable<ReplicaRef>;
+  /** Whether proposals are on their way, whose binding comes before words about those that wait. */
+  readonly isPlacing: () => boolean;
   readonly onNews: () => void;
   readonly rate?: Rate;
 }
@@ -31,9 +33,12 @@ interface Walk {
 }
 
 // What waits is told why, but the writes for it stay a fraction of what the store and this process take (L8), so that
-// very many that wait do not hold up the few that can be placed.
+// very many that wait do not hold up the few that can be placed. They come in rounds, each of which shares a flush; one
+// at a time, as the budget allows it, each would cost a flush that others have to wait for.
 const rateDefault: Rate = { perSecond: 500, burst: 500 };
-const atOnceMax = 32;
+const roundMs = 100;
+const roundMsWhilePlacing = 500;
+const atOnceMax = 64;
 const looksPerDrain = 512;
 
 /**
@@ -47,6 +52,7 @@ export class Explanations {
   readonly #told = new Map<string, Why>();
   readonly #bucket: TokenBucket;
   #underWay = 0;
+  #roundAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly parts: ExplanationsParts) {
     this.#bucket = new TokenBucket(parts.rate ?? rateDefault, parts.nowMs());
@@ -55,7 +61,7 @@ export class Explanations {
   get nextDueMs(): number | undefined {
     if (this.#walks.size + this.#single.size === 0 || this.#underWay >= atOnceMax) return undefined;
     const nowMs = this.parts.nowMs();
-    return nowMs + this.#bucket.msUntilNext(nowMs);
+    return Math.max(this.#nextRoundMs, nowMs + this.#bucket.msUntilNext(nowMs));
   }
 
   lotWaits(lot: string, why: Why): void {
@@ -81,9 +87,10 @@ export class Explanations {
     this.#told.clear();
   }
 
-  /** Sends what the budget allows. */
+  /** Sends what the budget allows, if it is time for a round. */
   drain(): void {
     const nowMs = this.parts.nowMs();
+    if (this.#walks.size + this.#single.size === 0 || nowMs < this.#nextRoundMs) return;
     let looks = looksPerDrain;
     const mayGoOn = (): boolean =>
       looks-- > 0 && this.#underWay < atOnceMax && this.#bucket.msUntilNext(nowMs) === 0;
@@ -104,12 +111,17 @@ export class Explanations {
     }
   }
 
+  get #nextRoundMs(): number {
+    return this.#roundAtMs + (this.parts.isPlacing() ? roundMsWhilePlacing : roundMs);
+  }
+
   #tell(replica: ReplicaRef, why: Why, nowMs: number): void {
     const { records, authority, actor } = this.parts;
     const status = statusIn<Replica>(records, statusKey('Replica', replica.tenant, replica.name));
     const said = status?.conditions?.find(({ type }) => type === 'SchedulingRetrying');
     if (status?.stage !== 'Queued' || (said?.status === 'True' && said.reason === why.reason)) return;
     this.#bucket.take(nowMs);
+    this.#roundAtMs = nowMs;
     this.#underWay += 1;
     // Best effort: what did not get through is told again when the lot is gone through the next time.
     void authority

@@ -12,12 +12,15 @@ import {
   type GangStep,
   type GangView,
   nextGangSteps,
+  reservingMsMax,
 } from './gangs.js';
 import { statusIn } from './held-replicas.js';
 
 /** Gangs on the picture of the cell. */
 export interface GangCore {
   gangView(tenant: string, name: string, sinceMs: number): GangView | undefined;
+  /** `TENANT/NAME` of every gang that reserves, also of those that another scheduler drives. */
+  readonly reservingGangs: ReadonlySet<string>;
   gangMember(replica: PendingReplica): GangMember | undefined;
   /** What it returns stays assumed. */
   readonly planGang: GangMoment['plan'];
@@ -35,6 +38,8 @@ export interface GangDriverParts {
   /** A part of every operation's id that no other term or shard has. */
   readonly idPart: string;
   readonly core: GangCore;
+  /** Whether a workload is this scheduler's, and so its gang. */
+  readonly isOwn: (tenant: string, workload: string) => boolean;
   readonly onWait: (replica: ReplicaRef, reason: Reason, message: string) => void;
   readonly onNews: () => void;
 }
@@ -53,6 +58,11 @@ interface DrivenGang {
 const backoff: Backoff = { firstMs: 100, mostMs: 10_000 };
 /** A gang that waits for room is planned again when the cell changed, but not more often than this. */
 const lookMs = 1_000;
+/**
+ * So long a gang of another shard is given way to: longer than who drives it lets it reserve. One that reserves for
+ * longer has nobody who drives it, and would be waited for in vain.
+ */
+const giveWayMsMax = 2 * reservingMsMax;
 
 /**
  * Brings gangs together: asks `nextGangSteps` what each needs and does it, one gang's steps at a time. Until a gang is
@@ -61,6 +71,8 @@ const lookMs = 1_000;
 export class GangDriver {
   readonly #gangs = new Map<string, DrivenGang>();
   readonly #gangOf = new Map<string, DrivenGang>();
+  // Gangs of other schedulers that reserve: in which attempt, and since when this one has seen it.
+  readonly #elsewhere = new Map<string, { readonly attempts: number; readonly sinceMs: number }>();
   #operations = 0;
 
   constructor(private readonly parts: GangDriverParts) {}
@@ -113,6 +125,11 @@ export class GangDriver {
     for (const driven of this.#gangs.values()) if (driven.tenant === tenant) driven.dueMs = 0;
   }
 
+  /** A gang began or ended to reserve: whoever gave way to it need not any more, of whatever tenant. */
+  stateChanged(): void {
+    for (const driven of this.#gangs.values()) driven.dueMs = 0;
+  }
+
   /** There may be room now. */
   cured(): void {
     const soonMs = this.parts.nowMs() + lookMs;
@@ -132,6 +149,7 @@ export class GangDriver {
         const seen = other === driven || other.state !== 'Reserving' ? undefined : this.#viewOf(other);
         return seen === undefined ? [] : [seen];
       });
+      reserving.push(...this.#reservingElsewhere(nowMs));
       const members = [...driven.members.values()].flatMap((replica) => core.gangMember(replica) ?? []);
       const { jitter } = driven;
       const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan: core.planGang });
@@ -218,6 +236,27 @@ export class GangDriver {
       if (outcome.kind !== 'UnknownOutcome' || signal.aborted) return outcome;
       await env.sleep(backoffAfter(backoff, attempts, env.random), signal).catch(() => undefined);
     }
+  }
+
+  /** Gangs that other schedulers bring together, as the records show them. */
+  #reservingElsewhere(nowMs: number): readonly GangView[] {
+    const { core, isOwn } = this.parts;
+    for (const key of this.#elsewhere.keys()) if (!core.reservingGangs.has(key)) this.#elsewhere.delete(key);
+    const views: GangView[] = [];
+    for (const key of core.reservingGangs) {
+      const [tenant = '', name = ''] = key.split('/');
+      // An own one that is not driven here has no members left: nobody waits for it.
+      if (this.#gangs.has(key) || isOwn(tenant, name)) continue;
+      const known = this.#elsewhere.get(key);
+      const view = core.gangView(tenant, name, known?.sinceMs ?? nowMs);
+      if (view === undefined) continue;
+      const { attempts } = view;
+      // Another attempt is not the one that was seen before.
+      if (known?.attempts !== attempts) this.#elsewhere.set(key, { attempts, sinceMs: nowMs });
+      else if (nowMs - known.sinceMs >= giveWayMsMax) continue;
+      views.push(view);
+    }
+    return views;
   }
 
   #viewOf(driven: DrivenGang): GangView | undefined {

@@ -15,7 +15,7 @@ import type { PendingReplica, Placement, PreemptionPlan } from './contract.js';
  */
 
 /** A gang that has not brought its holds together by then gives them back. Longer than most take to stop. */
-const reservingMsMax = 300_000;
+export const reservingMsMax = 300_000;
 /** What a member's hold asks for: longer than the gang takes to give up, so that the gang decides, not its holds. */
 export const gangHoldSeconds = 360;
 const backoffMsFirst = 1_000;

@@ -62,10 +62,8 @@ export class Intake {
     if (isIgnored(key)) return;
     const { cell, held, onNews } = this.parts;
     cell.apply(key, value);
-    if (key.startsWith('/s/Replica/') || key.startsWith('/o/Replica/')) {
-      this.#lookAt(key.slice('/s/Replica/'.length));
-      return;
-    }
+    if (key.startsWith('/s/Replica/')) return this.#statusChanged(key.slice('/s/Replica/'.length), value);
+    if (key.startsWith('/o/Replica/')) return this.#lookAt(key.slice('/o/Replica/'.length));
     if (held.changed(key)) onNews();
     if (key.startsWith('/s/Reservation/') || key.startsWith('/s/Gang/') || key.startsWith('/o/Gang/'))
       this.#gangChanged(key);
@@ -122,18 +120,32 @@ export class Intake {
   #gangChanged(key: string): void {
     const { gangs, onNews } = this.parts;
     const [, , kind, tenant = '', name = ''] = key.split('/');
-    gangs.changed(tenant);
+    if (kind === 'Gang') gangs.stateChanged();
+    else gangs.changed(tenant);
     onNews();
     // Members of a gang that has started are replicas like others.
     if (kind === 'Gang' && gangs.hasStarted(tenant, name))
       for (const member of gangs.membersOf(tenant, name)) this.#lookAt(`${tenant}/${member.name}`);
   }
 
+  /** Most changes are of those that are placed already, or have just been: nothing more need be known of them. */
+  #statusChanged(key: string, value: unknown): void {
+    // A parsed boundary: only statuses of replicas stand under these keys.
+    const stage = (value as { readonly status: Replica['status'] } | undefined)?.status?.stage;
+    if (stage === 'Queued' || stage === 'Scheduled') return this.#lookAt(key);
+    const known = this.#uids.get(key);
+    if (known === undefined) return;
+    this.#forget(known);
+    this.#uids.delete(key);
+  }
+
   /** Puts a replica where it belongs now. */
   #lookAt(key: string): void {
     const { records, queue, held, gangs, onNews } = this.parts;
-    const stored = records.read(`/o/Replica/${key}`) as Replica | undefined;
     const status = statusIn<Replica>(records, `/s/Replica/${key}`);
+    // Its parts come one after the other: it is looked at with the second.
+    const stored =
+      status === undefined ? undefined : (records.read(`/o/Replica/${key}`) as Replica | undefined);
     const uid = stored?.metadata.uid;
     const known = this.#uids.get(key);
     const isHeld = status?.stage === 'Scheduled' && status.hold !== undefined;

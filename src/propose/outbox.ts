@@ -41,7 +41,7 @@ interface Due<T> extends HeapEvent {
   readonly sent: Sent<T>;
 }
 
-const batchesPerSend = 2;
+const batchesPerSend = 4;
 const retriesDefault: Rate = { perSecond: 1_000, burst: 5_000 };
 const backoffDefault: Backoff = { firstMs: 100, mostMs: 10_000 };
 

@@ -227,4 +227,35 @@ describe('what is remembered of the nodes between turns', () => {
     );
     expect(placed).toBeGreaterThan(300);
   });
+
+  const plain: NodeSays = { cpu: 8, gpus: 0, pool: 'a', zone: 'x', isClosed: false };
+  /** So many alike, that one which changes is looked at alone. */
+  const alike = (): Pair => {
+    const pair = new Pair([{ cpu: 1, gpus: 0 }], 64);
+    for (let at = 0; at < 64; at++) pair.node(`n${at}`, plain);
+    for (const picture of pair.pictures) picture.workload('w0', { cpu: '1' }, {});
+    return pair;
+  };
+
+  it('is given up when the first devices come to the cell, which count in the scores of all nodes', () => {
+    for (let at = 0; at < 64; at++) {
+      const pair = alike();
+      pair.turn('w0', 1);
+      pair.node(`n${at}`, { ...plain, gpus: 2 });
+      // More than there is room for where the first one went.
+      const { result, expected } = pair.turn('w0', 9);
+      expect(result, `devices on n${at}`).toEqual(expected);
+    }
+  });
+
+  it('is given up when a row goes from one node to another, whose name decides between equals', () => {
+    const pair = alike();
+    pair.turn('w0', 1);
+    for (let at = 0; at < 40; at++) {
+      pair.node(`n${at}`, null);
+      pair.node(`m${at}`, plain);
+      const { result, expected } = pair.turn('w0', 1);
+      expect(result, `m${at} in the row of n${at}`).toEqual(expected);
+    }
+  });
 });

@@ -14,6 +14,7 @@ import type { Policy } from '../model/policy.js';
 import type { CellState } from './cell-state.js';
 import type { ClassKey } from './contract.js';
 import type { DeviceColumn } from './node-table.js';
+import { hasApartRules } from './tenant-classes.js';
 
 /** A rule about neighbours with the classes that it speaks of. */
 export interface NeighbourTerm {
@@ -113,19 +114,18 @@ function makeClass(cell: CellState, key: ClassKey, tenant: string, revision: Rul
   const amount = amountOf(amounts);
   const workload = cell.workload(tenant, spec.workload).stored?.spec;
   const zonesBeside = new Map<string, readonly string[]>();
-  const keysWhere = (isMeant: (other: RuledRevision) => boolean): ClassKey[] => {
+  const classes = cell.classesOf(tenant);
+  const keysWhere = (
+    isMeant: (other: RuledRevision) => boolean,
+    among: Iterable<ClassKey> = classes.keys,
+  ): ClassKey[] => {
     const keys: ClassKey[] = [];
-    for (const other of cell.classesOf(tenant).keys) {
+    for (const other of among) {
       const it = cell.revision(other);
       if (it !== undefined && isMeant(it)) keys.push(other);
     }
     return keys;
   };
-  // Asked about every class of the tenant whenever one comes or goes: what has no such rule is not asked further.
-  const hasApartRules = ({ spec: { placement: of } }: RuledRevision): boolean =>
-    of?.antiAffinity !== undefined;
-  const isApart = (other: RuledRevision): boolean =>
-    (hasApartRules(revision) || hasApartRules(other)) && mustBeApartOnNode(revision, other) !== undefined;
   const term = (rule: NeighbourRule): NeighbourTerm => {
     const keys = keysWhere((other) => speaksOf(rule, revision, other));
     return {
@@ -170,8 +170,11 @@ function makeClass(cell: CellState, key: ClassKey, tenant: string, revision: Rul
     isDaemon: workload?.type === 'Daemon',
     maxNodeAgeMs: (freshness?.maxNodeAgeSeconds ?? 15) * 1_000,
     waitsWhenStale: (freshness?.onStale ?? (isAtMostOne ? 'Wait' : 'Bind')) === 'Wait',
-    apartKeys: keysWhere(isApart),
-    ownKeys: keysWhere((other) => other.spec.workload === spec.workload),
+    apartKeys: keysWhere(
+      (other) => mustBeApartOnNode(revision, other) !== undefined,
+      hasApartRules(revision) ? classes.keys : classes.withApartRules,
+    ),
+    ownKeys: [...classes.ofWorkload(spec.workload)],
     affinity,
     antiAffinity,
     spread,

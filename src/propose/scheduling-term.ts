@@ -54,7 +54,7 @@ interface About {
 const turnMax = 256;
 // The authority of the same process decides what it is sent without a break, and takes in what came of it in one go:
 // more at once would only keep others waiting.
-const batchingDefault: Batching = { proposalsPerBatch: 64, batchesMax: 4 };
+const batchingDefault: Batching = { proposalsPerBatch: 64, batchesMax: 8 };
 // Others get a turn after so long: half of what they may be kept waiting for, as a single class can take as long again.
 const sliceMs = 8;
 const recordsPerSlice = 2_000;
@@ -105,9 +105,11 @@ export class SchedulingTerm {
     this.#explanations = new Explanations({
       ...{ authority, records, env, nowMs, onNews, actor: this.#actor },
       waitingIn: (lot) => this.#queue.waitingIn(lot),
+      isPlacing: () => this.underWay > 0,
     });
     this.#gangs = new GangDriver({
       ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, signal: this.#signal },
+      isOwn,
       ...{ policyRevision: parts.policyRevision, idPart: `${lease}.${shownEpoch(term.epoch)}` },
       onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, { reason, message }),
     });

@@ -80,6 +80,7 @@ const nodeEpoch = { cell: 1, number: 1 };
 export class CountingCore implements SchedulingCore {
   readonly assumed = new Set<string>();
   readonly isLooking = false;
+  readonly reservingGangs = new Set<string>();
   turns = 0;
 
   constructor(private readonly records: Records) {}

@@ -10,29 +10,34 @@ import type { FenceRecord } from '../model/records.js';
 import { BrakeObserver } from '../observe/brake-observer.js';
 import type { BrakeRules } from '../observe/brakes.js';
 import type { FreshnessObserver } from '../observe/freshness-observer.js';
-import { HoldReconciler, holdKeysOf } from './collect/hold-reconciler.js';
+import { HoldReconciler, holdKeysOf, holdKinds } from './collect/hold-reconciler.js';
 import { OrphanReconciler, orphanKeysOf } from './collect/orphan-reconciler.js';
 import { RevisionReconciler, revisionKeysOf } from './collect/revision-reconciler.js';
 import { Detector } from './detect/detector.js';
-import { drainKeysOf, DrainReconciler } from './drain/drain-reconciler.js';
-import { endpointsKeysOf } from './endpoints/endpoints-keys.js';
+import { drainKeysOf, drainKinds, DrainReconciler } from './drain/drain-reconciler.js';
+import { endpointsKeysOf, endpointsKinds } from './endpoints/endpoints-keys.js';
 import { EndpointsReconciler } from './endpoints/endpoints-reconciler.js';
-import { GrantReconciler, tenantKeysOf } from './grant/grant-reconciler.js';
+import { GrantReconciler, tenantKeysOf, tenantKinds } from './grant/grant-reconciler.js';
 import { hasUpkeep, NodeUpkeep } from './repair/node-upkeep.js';
 import type { RepairRates } from './repair/repair-budget.js';
 import { tellBrakes } from './repair/tell-brakes.js';
-import { allRepairKeys, nodeItMayRunOn, repairKeysOf } from './repair/repair-keys.js';
+import { allRepairKeys, nodeItMayRunOn, repairKeysOf, repairKinds } from './repair/repair-keys.js';
 import { RepairReconciler } from './repair/repair-reconciler.js';
 import { settleFence } from './repair/settle-fence.js';
-import { type Acting, keyOfObject } from './runtime/acting.js';
+import { type Acting, keyOfObject, noKeys } from './runtime/acting.js';
 import { Controller, type ControllerCounters, type ControllerParts } from './runtime/controller.js';
 import { Leadership } from './runtime/leadership.js';
 import type { Reconciler, ReportProblem } from './runtime/requeue.js';
 import { SlotIndex } from './workload/slot-index.js';
-import { workloadKeyOf, workloadKeysOf } from './workload/workload-keys.js';
+import { workloadKeyOf, workloadKeysOf, workloadKinds } from './workload/workload-keys.js';
 import { WorkloadReconciler } from './workload/workload-reconciler.js';
 
 const listenersMax = 100;
+
+// What becomes of a node concerns all replicas there, and five hundred nodes may be lost at once: all of them are called
+// Unknown before the first of them may be given away, five seconds later. The authority takes together what comes
+// together.
+const ofManyReplicas = { workers: 64, queue: { rate: { perSecond: 5_000, burst: 1_000 } } } as const;
 
 export interface ControllersParts {
   readonly objects: Objects;
@@ -95,42 +100,52 @@ export class Controllers {
     this.#byNode = byNode;
     const keysOfAll = (kind: string) => () => keysOf(objects.list(kind));
     const workloads = {
+      kinds: workloadKinds,
       keysOf: (change: Parameters<ControllerParts['keysOf']>[0]) => workloadKeysOf(objects, change),
       listKeys: keysOfAll('Workload'),
     };
-    // Also those whose workload is gone.
-    const listMembers = (kind: 'Replica' | 'WorkloadRevision') => (): Iterable<string> =>
-      new Set([...objects.list<Replica | WorkloadRevision>(kind)].map(workloadKeyOf));
     this.#controllers = {
       workload: this.#controller('workload', workloads),
       orphans: this.#controller('orphans', {
+        kinds: workloadKinds,
         keysOf: (change) => orphanKeysOf(objects, change),
-        listKeys: listMembers('Replica'),
+        // Also those whose workload is gone. Of the index: to put very many replicas together would take long.
+        listKeys: () => this.#slots.workloadKeys,
       }),
       revisions: this.#controller('revisions', {
+        kinds: workloadKinds,
         keysOf: (change) => revisionKeysOf(objects, change),
-        listKeys: listMembers('WorkloadRevision'),
+        listKeys: () => new Set([...objects.list<WorkloadRevision>('WorkloadRevision')].map(workloadKeyOf)),
       }),
-      grant: this.#controller('grant', { keysOf: tenantKeysOf, listKeys: keysOfAll('Tenant') }),
+      grant: this.#controller('grant', {
+        kinds: tenantKinds,
+        keysOf: tenantKeysOf,
+        listKeys: keysOfAll('Tenant'),
+      }),
       endpoints: this.#controller('endpoints', {
+        kinds: endpointsKinds,
         keysOf: (change) => endpointsKeysOf(byNode, change),
         listKeys: keysOfAll('Workload'),
       }),
       drain: this.#controller('drain', {
+        kinds: drainKinds,
         keysOf: (change) => drainKeysOf(objects, change),
         listKeys: keysOfAll('Node'),
       }),
       holds: this.#controller('holds', {
+        kinds: holdKinds,
         keysOf: (change) => holdKeysOf(objects, change),
         listKeys: keysOfAll('Reservation'),
       }),
       repair: this.#controller('repair', {
-        keysOf: (change) => repairKeysOf(byNode, change),
+        kinds: repairKinds,
+        keysOf: (change) => repairKeysOf(byNode, (node) => this.#isHeard(node), change),
         listKeys: () => allRepairKeys(byNode, (node) => this.#isHeard(node)),
+        ...ofManyReplicas,
       }),
       nodeUpkeep: this.#controller('node-upkeep', {
-        keysOf: (change) =>
-          change.kind === 'Node' && hasUpkeep(change.object as Node) ? [change.object.metadata.name] : [],
+        kinds: new Set(['Node']),
+        keysOf: ({ object }) => (hasUpkeep(object as Node) ? [object.metadata.name] : noKeys),
         listKeys: () => keysOf([...objects.list<Node>('Node')].filter(hasUpkeep)),
       }),
     };
@@ -177,7 +192,7 @@ export class Controllers {
         const { slots, revisions } = this.#indexes(term);
         const reconciler: Reconciler = new RevisionReconciler({ acting, slots, revisions });
         return [
-          this.#controllers.holds.run(new HoldReconciler(acting), term.signal),
+          this.#controllers.holds.run(new HoldReconciler(acting, this.#byNode), term.signal),
           this.#controllers.revisions.run(reconciler, term.signal),
         ];
       }),
@@ -222,7 +237,10 @@ export class Controllers {
     });
   }
 
-  #controller(name: string, keys: Pick<ControllerParts, 'keysOf' | 'listKeys'>): Controller {
+  #controller(
+    name: string,
+    keys: Pick<ControllerParts, 'kinds' | 'keysOf' | 'listKeys' | 'workers' | 'queue'>,
+  ): Controller {
     const { objects, wakeUps = objects, env, report, resyncMs } = this.parts;
     return new Controller({
       name,
@@ -257,10 +275,15 @@ export class Controllers {
     });
     return leadership.run(async (term) => {
       const actor: Actor = { kind, name: holder, lease: { name: kind, epoch: term.epoch } };
-      const giveUp = (why: string): void => {
-        report({ controller: kind, key: '', message: `gives up leading: ${why}` });
-        term.giveUp(why);
+      // Whoever leads next counts every deadline anew: what then comes late is late for this reason.
+      const onOver = (): void => {
+        if (signal.aborted) return;
+        const { reason } = term.signal as { readonly reason: unknown };
+        const why = reason instanceof Error ? reason.message : String(reason);
+        report({ controller: kind, key: '', message: `leads no longer: ${why}` });
       };
+      term.signal.addEventListener('abort', onOver, { once: true });
+      const giveUp = (why: string): void => term.giveUp(why);
       await Promise.all(start({ objects, authority, env, report, actor, giveUp }, term));
     }, signal);
   }

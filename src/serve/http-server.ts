@@ -23,6 +23,8 @@ export interface HttpServerParts {
   readonly tokens: Tokens;
   /** The uid of the tenant that now has this name; undefined if there is none. */
   readonly tenantUid: (tenant: string) => Promise<string | undefined>;
+  /** Of the key that this node has joined with last; undefined if it was set up otherwise. */
+  readonly nodeKeyHash: (node: string) => Promise<string | undefined>;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
   readonly upgrades: Upgrades;
@@ -137,6 +139,11 @@ export class HttpServer {
         ...{ path, protocol, identity },
         query: new URLSearchParams(search),
         sourceIP: request.socket.remoteAddress ?? '',
+        whyRefusedNow: () =>
+          this.#identityOf(request.socket as TLSSocket, request.headers).then(
+            () => undefined,
+            (error: unknown) => (error instanceof Error ? error.message : String(error)),
+          ),
         accept: () => {
           socket.write(
             `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`,

@@ -41,6 +41,7 @@ class Connection {
     private readonly parts: NodeWireParts,
     private readonly socket: Duplex,
     private readonly identity: Identity,
+    private readonly whyRefusedNow: () => Promise<string | undefined>,
   ) {
     this.#heardAt = parts.env.clock.monotonic();
   }
@@ -120,7 +121,8 @@ class Connection {
     refusal: string | undefined,
   ): Promise<void> {
     this.#registering += 1;
-    const why = refusal ?? (await this.#whyNotThere(node, register));
+    // A connection may outlive what let it in: another machine may have joined as this node since.
+    const why = refusal ?? (await this.whyRefusedNow()) ?? (await this.#whyNotThere(node, register));
     const outcome =
       why === undefined
         ? await this.parts.streams.register({ ...register, node })
@@ -181,9 +183,13 @@ export class NodeWire {
   }
 
   /** Takes over a connection that has been upgraded. */
-  async serve(socket: Duplex, identity: Identity): Promise<void> {
+  async serve(
+    socket: Duplex,
+    identity: Identity,
+    whyRefusedNow: () => Promise<string | undefined>,
+  ): Promise<void> {
     this.#sockets.add(socket);
-    await new Connection(this.parts, socket, identity).run();
+    await new Connection(this.parts, socket, identity, whyRefusedNow).run();
     this.#sockets.delete(socket);
   }
 

@@ -21,6 +21,8 @@ export interface UpgradeRequest {
   readonly protocol: string | undefined;
   readonly identity: Identity;
   readonly sourceIP: string;
+  /** Whether the connection would still be let in, as whom it was: why not, later on. */
+  readonly whyRefusedNow: () => Promise<string | undefined>;
   /** Says yes; the connection is then the caller's. */
   readonly accept: () => Duplex;
 }
@@ -46,7 +48,7 @@ export class Upgrades {
     const { path, protocol } = request;
     if (path === nodeStreamPath && protocol === nodeProtocol) {
       this.#check(request, authorize(request.identity, { verb: 'get', path }));
-      return this.parts.nodes.serve(request.accept(), request.identity);
+      return this.parts.nodes.serve(request.accept(), request.identity, request.whyRefusedNow);
     }
     if (protocol !== sessionProtocol)
       throw new BerthError('BadRequest', `${path} is not upgraded to ${String(protocol).slice(0, 100)}`);

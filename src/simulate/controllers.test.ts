@@ -247,7 +247,7 @@ describe('the controllers over a store', () => {
     expect(lease()?.epoch.number).toBe(3);
     await changeSpec('Workload', 'default', 'web', { replicas: 4 });
     await until(() => replicas().length === 4, 'four are there');
-    expect(problems.filter(({ message }) => !message.startsWith('gives up leading: StaleEpoch'))).toEqual([]);
+    expect(problems.filter(({ message }) => !message.startsWith('leads no longer: StaleEpoch'))).toEqual([]);
   });
 
   it('[L5] [L7] expire a hold that nobody binds, and delete it a minute later', async () => {

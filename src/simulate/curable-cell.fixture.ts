@@ -55,6 +55,7 @@ export async function curableCell(seed: number): Promise<CurableCell> {
         cpu: size === 'small' ? '250m' : '1500m',
         memory: size === 'small' ? '128Mi' : '1Gi',
         ...(size === 'large' && isOne(2) && { devices: { gpu: 1 } }),
+        ...(size === 'small' && isOne(2) && { ports: ['http:8080'] }),
       };
       if (name === 'work') {
         await cell.create('WorkloadRevision', 'bank', `work-${size}`, {
@@ -109,6 +110,7 @@ export async function curableCell(seed: number): Promise<CurableCell> {
     cpu: `${100 + under(5_000)}m`,
     memory: `${1 + under(4_000)}Mi`,
     ...(isOne(3) && { devices: { gpu: 1 + under(2) } }),
+    ...(isOne(3) && { ports: ['http:8080', 'admin'] }),
   };
   const placement = {
     ...(isOne(4) && { regions: [pick(['eu', 'us'])] }),
@@ -116,7 +118,12 @@ export async function curableCell(seed: number): Promise<CurableCell> {
     ...(isOne(4) && { nodeSelector: { pool: pick(['gpu', 'general']) } }),
     ...(isOne(4) && { tolerations: [{ key: 'kept', operator: 'Exists' }] }),
     ...(isOne(4) && { spread: [{ topology: pick(['Node', 'Zone', 'Region']), maxSkew: 1 + under(2) }] }),
-    ...(isOne(8) && { antiAffinity: [{ topology: pick(['Node', 'Zone']) }] }),
+    ...(isOne(4) && {
+      antiAffinity: [
+        { topology: pick(['Node', 'Zone']) },
+        ...(isOne(2) ? [{ topology: 'Region', selector: { matchLabels: { app: 'other' } } }] : []),
+      ],
+    }),
   };
   const template = { ...(workload.spec?.['template'] as object), resources };
   await cell.create('WorkloadRevision', 'bank', 'work-r9', {

@@ -6,6 +6,7 @@ import type { Replica } from '../model/kinds/replica.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
 import { mergePatched } from '../model/merge-patch.js';
 import type { Amounts } from '../model/parts/amounts.js';
+import type { Placement as PlacementRules } from '../model/parts/placement.js';
 import { builtinPolicy } from '../model/policy.js';
 import { CachedRecords } from '../objects/cached-records.js';
 import { CellState } from '../propose/cell-state.js';
@@ -63,7 +64,10 @@ interface Patch {
 }
 
 /** Every change that is one step less: one unit less, one part left out. */
-function* smallerCures(cure: Cure, spreadBefore: readonly { readonly maxSkew?: number }[]): Generator<Cure> {
+function* smallerCures(
+  cure: Cure,
+  { spread: spreadBefore = [], antiAffinity: apartBefore = [] }: PlacementRules,
+): Generator<Cure> {
   const { change } = cure;
   if (change.type !== 'Patch') {
     for (const allocatable of smallerAmounts(change.allocatable))
@@ -93,7 +97,11 @@ function* smallerCures(cure: Cure, spreadBefore: readonly { readonly maxSkew?: n
         ...patch,
         spec: { ...patch.spec, placement: { ...without(placement ?? {}, name), ...rest } },
       });
-    if (name !== 'spread') yield smaller({});
+    if (name === 'antiAffinity') {
+      for (const [index, rule] of (value as { mode?: string }[]).entries())
+        if (rule.mode !== apartBefore[index]?.mode)
+          yield smaller({ antiAffinity: (value as object[]).with(index, apartBefore[index] ?? rule) });
+    } else if (name !== 'spread') yield smaller({});
     else
       for (const [index, rule] of (value as { maxSkew?: number }[]).entries())
         if ((rule.maxSkew ?? 1) > (spreadBefore[index]?.maxSkew ?? 1))
@@ -158,12 +166,14 @@ describe('cures', () => {
         count('placeable');
         expect(cures).toEqual([]);
       } else if (cures.length === 0) count('incurable');
-      const spreadBefore = picture.revision(classKey)?.spec.placement?.spread ?? [];
+      const rulesBefore = picture.revision(classKey)?.spec.placement ?? {};
       for (const cure of cures) {
         count(`${cure.kind} ${cure.change.type}`);
+        if (cure.words.includes('keep apart')) count('apart');
+        if (cure.words.includes('any port')) count('ports');
         const node = asIfCured(picture, classKey, cure, () => placedOn(picture, replica));
         expect(node, where(cure)).toBeDefined();
-        for (const smaller of smallerCures(cure, spreadBefore)) {
+        for (const smaller of smallerCures(cure, rulesBefore)) {
           count('smaller');
           const still = asIfCured(picture, classKey, smaller, () => placedOn(picture, replica));
           expect(still, where(smaller)).toBeUndefined();
@@ -192,10 +202,12 @@ describe('cures', () => {
       'PriorityClass Patch',
       'Tenant Patch',
       'Workload Patch',
+      'apart',
       'bound',
       'cells',
       'incurable',
       'placeable',
+      'ports',
       'smaller',
     ]);
   }, 300_000);

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answer, done, type WorkloadOptions } from '../commit/test-cell.fixture.js';
 import type { Replica } from '../model/kinds/replica.js';
+import { CachedRecords } from '../objects/cached-records.js';
+import { PlacementExplainer } from '../propose/explain/placement-explainer.js';
 import { openPreemptingCell, type PreemptingCell } from './preempting-cell.fixture.js';
 
 const high = { priorityClassName: 'high' };
@@ -57,6 +59,27 @@ describe('plans of preemption, carried out by the real authority', () => {
     await world.endVictims(byUid, plan);
     expect(await cell.hold('shop', hold)).toMatchObject({ awaits: [] });
     await world.bindAndStart(urgent, 'n2');
+  });
+
+  it('[L6] are foreseen by who explains why a replica waits, and not where none would be made', async () => {
+    const { cell } = world;
+    for (const node of ['n1', 'n2']) await place('shop', `on-${node}`, node, { cpu: '8' });
+    const explainer = new PlacementExplainer({
+      ...{ records: new CachedRecords(cell.cache), env: cell.env, ages: () => 0 },
+    });
+    const roomFor = async (replica: Replica) => (await explainer.factsOf(replica))?.room;
+    const urgent = await waiting('shop', 'urgent', { cpu: '5' }, high);
+    const [plan] = world.plan(urgent).plans;
+    const foreseen = await explainer.factsOf(urgent);
+    expect(foreseen).toMatchObject({ isPlaceable: false, room: { evictions: 1 } });
+    expect(['n1', 'n2']).toContain(foreseen?.room?.node);
+    expect(await roomFor(await waiting('shop', 'equal', { cpu: '5' }))).toBeUndefined();
+    expect(await roomFor(await waiting('shop', 'huge', { cpu: '50' }, high))).toBeUndefined();
+    if (plan === undefined) return;
+    done(await world.reserve(urgent, plan));
+    expect(await roomFor(await waiting('shop', 'beside', { cpu: '3' })), 'the rest comes free').toEqual({
+      ...{ node: plan.node, evictions: 0 },
+    });
   });
 
   it('[L10] a guarantee is reclaimed from a borrower of a higher priority, against its limit', async () => {

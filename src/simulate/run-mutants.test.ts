@@ -1,16 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { mutantNames, runMutants } from './run-mutants.js';
+import { fenceTermNames } from './fence-terms.js';
+import { mutants, mutantsNamed } from './mutant.js';
+import { trialOf } from './mutant-trials.js';
+import { runMutants } from './run-mutants.js';
 import { runSeed } from './run-seed.js';
-import { fence } from './scenarios/fence.js';
 import { swarm } from './scenarios/swarm.js';
 import { shrink } from './shrink.js';
 
-describe('defects in the authority', () => {
-  it('are at least thirty, each a check without another one behind it', () => {
-    expect(mutantNames.length).toBeGreaterThanOrEqual(30);
+describe('defects put in on purpose', () => {
+  it('are at least thirty checks of the authority without another one behind it, and each term of the fence', () => {
+    const names = mutants.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(mutants.filter(({ kind }) => kind === 'check').length).toBeGreaterThanOrEqual(30);
+    expect(mutants.filter(({ kind }) => kind === 'fenceTerm').map(({ name }) => name)).toEqual(
+      fenceTermNames,
+    );
   });
 
-  // A few that are noticed at once; `berth simulate --mutants` tries all of them.
+  it('can be chosen by name and by group', () => {
+    const chosen = mutantsNamed(['fence', 'bind.quota']).map(({ name }) => name);
+    expect(chosen).toContain('bind.quota');
+    expect(chosen).toContain('fence.sound');
+    expect(chosen).toContain('fence.drift');
+    expect(chosen).not.toContain('bind.fence');
+    expect(mutantsNamed(['fen'])).toEqual([]);
+  });
+
+  // A few that are noticed at once, and the fence, which costs little; `berth simulate --mutants` tries all of them.
   it.each([
     'bind.devices',
     'bind.quota',
@@ -20,11 +36,13 @@ describe('defects in the authority', () => {
     'bind.residency',
     'forget.ended',
     'owner.lease.take',
-  ] as const)(
+    ...fenceTermNames,
+  ])(
     'are noticed: %s',
-    async (mutant) => {
-      for await (const { caughtBy } of runMutants([swarm, fence], { seedsMax: 12, only: [mutant] }))
-        expect(caughtBy).toMatch(/^S/);
+    async (name) => {
+      const trials = mutantsNamed([name]).map(trialOf);
+      expect(trials).toHaveLength(1);
+      for await (const { caughtBy } of runMutants(trials, { seedsMax: 100 })) expect(caughtBy).toMatch(/^S/);
     },
     120_000,
   );

@@ -1,15 +1,16 @@
-import { type CheckName, checkNames, untriedChecks } from '../commit/checks.js';
+import type { Mutant } from './mutant.js';
 import { runSeed } from './run-seed.js';
 import type { Scenario } from './scenario.js';
 
-/** The checks that are switched off alone: all but those behind which another refuses the same. */
-export const mutantNames: readonly CheckName[] = checkNames.filter(
-  (name) => untriedChecks[name] === undefined,
-);
+/** A defect, and the worlds in which something would come of it. */
+export interface Trial {
+  readonly mutant: Mutant;
+  readonly scenarios: readonly Scenario[];
+}
 
-/** One defect put into the authority on purpose, and who noticed. */
+/** One defect put in on purpose, and who noticed. */
 export interface MutantResult {
-  readonly mutant: CheckName;
+  readonly mutant: Mutant['name'];
   /** The rule that was found broken; undefined: nobody noticed. */
   readonly caughtBy: string | undefined;
   readonly message: string | undefined;
@@ -21,22 +22,17 @@ export interface MutantResult {
 }
 
 /**
- * Switches off the checks of the authority one at a time and runs seeds, of each scenario in turn, until a rule is
- * found broken. It shows that the checkers can fail: one that survives is a check that nothing holds the authority to.
+ * Puts in one defect at a time and runs seeds, of each of its scenarios in turn, until a rule is found broken. It shows
+ * that the checkers can fail: one that survives is a check, or a term of the fence, that nothing holds Berth to.
  */
 export async function* runMutants(
-  scenarios: readonly Scenario[],
-  options: { readonly seedsMax: number; readonly only?: readonly CheckName[] },
+  trials: Iterable<Trial>,
+  options: { readonly seedsMax: number },
 ): AsyncGenerator<MutantResult> {
-  for (const mutant of options.only ?? mutantNames)
-    yield await runMutant(scenarios, mutant, options.seedsMax);
+  for (const trial of trials) yield await runMutant(trial, options.seedsMax);
 }
 
-async function runMutant(
-  scenarios: readonly Scenario[],
-  mutant: CheckName,
-  seedsMax: number,
-): Promise<MutantResult> {
+async function runMutant({ mutant, scenarios }: Trial, seedsMax: number): Promise<MutantResult> {
   for (let turn = 0; turn < seedsMax; turn++) {
     const scenario = scenarios[turn % scenarios.length] as Scenario;
     const seed = Math.floor(turn / scenarios.length);
@@ -44,7 +40,7 @@ async function runMutant(
     const [first] = violations;
     if (first !== undefined)
       return {
-        mutant,
+        mutant: mutant.name,
         caughtBy: first.rule,
         message: first.message,
         scenario: scenario.name,
@@ -53,7 +49,7 @@ async function runMutant(
       };
   }
   return {
-    mutant,
+    mutant: mutant.name,
     caughtBy: undefined,
     message: undefined,
     scenario: undefined,

@@ -1,15 +1,15 @@
-import type { CheckName } from '../commit/checks.js';
 import { SeededRandom } from '../env/random.js';
 import type { LivenessRule } from './checkers/checker.js';
 import type { LivenessFacts } from './checkers/liveness-facts.js';
 import { livenessChecks } from './checkers/liveness.js';
+import type { Mutant } from './mutant.js';
 import type { Scenario, SeedResult } from './scenario.js';
 import { type FaultPlan, planFaults } from './world/fault-plan.js';
 import { World } from './world/world.js';
 
 export interface SeedOptions {
   readonly seed: number;
-  readonly mutant?: CheckName;
+  readonly mutant?: Mutant;
   /** Instead of what the seed would let go wrong. */
   readonly plan?: FaultPlan;
   /** Told every event of the world and every commit, as lines. */
@@ -65,6 +65,8 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
       const facts: LivenessFacts = {
         rejectedBinds: [...world.rejectedBinds.values()],
         windows: windowsOf(world),
+        commits: world.commits,
+        endMs: world.time.nowMs,
         quietCommits: world.commits.slice(quietFrom),
       };
       for (const [rule, check] of Object.entries(livenessChecks) as [

@@ -3,7 +3,6 @@ import {
   type ClientDuplexStream,
   credentials,
   Metadata,
-  type MethodDefinition,
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
@@ -16,6 +15,13 @@ export interface EtcdTls {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
+}
+
+/** A method as a caller needs it. */
+export interface EtcdMethod<Q, R> {
+  readonly path: string;
+  readonly requestSerialize: (request: Q) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => R;
 }
 
 /** One member of the etcd cluster, with one HTTP/2 connection. */
@@ -34,6 +40,9 @@ const channelOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 2_000,
   'grpc.max_receive_message_length': -1,
+  // What may be on its way to us unread. By default 64 KiB, some forty binds: the watch would get no more than that with
+  // each turn of the event loop, and fall behind by seconds while the loop is busy.
+  'grpc-node.flow_control_window': 1024 * 1024,
   // Whoever sends a transaction decides whether it is sent again; the channel must not.
   'grpc.enable_retries': 0,
   'grpc.enable_http_proxy': 0,
@@ -75,7 +84,7 @@ export class EtcdEndpoints {
     if (this.#members[this.#current] === member) this.#current = (this.#current + 1) % this.#members.length;
   }
 
-  call<Q, R>(member: EtcdMember, method: MethodDefinition<Q, R>, request: Q, timeoutMs: number): Promise<R> {
+  call<Q, R>(member: EtcdMember, method: EtcdMethod<Q, R>, request: Q, timeoutMs: number): Promise<R> {
     return new Promise((resolve, reject) => {
       member.client.makeUnaryRequest(
         method.path,
@@ -93,7 +102,7 @@ export class EtcdEndpoints {
     });
   }
 
-  stream<Q, R>(member: EtcdMember, method: MethodDefinition<Q, R>): ClientDuplexStream<Q, R> {
+  stream<Q, R>(member: EtcdMember, method: EtcdMethod<Q, R>): ClientDuplexStream<Q, R> {
     return member.client.makeBidiStreamRequest(
       method.path,
       method.requestSerialize,

@@ -1,5 +1,13 @@
 import { fromJSON } from '@grpc/proto-loader';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
+import {
+  readTxnAnswer,
+  readWatchAnswer,
+  type TxnAnswer,
+  type ValueAt,
+  type WatchAnswer,
+} from './etcd-answers.js';
+import type { EtcdMethod } from './etcd-endpoints.js';
 
 /**
  * The part of etcd's version 3 wire protocol that the store uses: message fields by number, as etcd's API
@@ -194,11 +202,20 @@ function method<Q, R>(service: string, name: string): MethodDefinition<Q, R> {
 
 export const rangeMethod = method<RangeRequest, RangeResponse>('etcdserverpb.KV', 'Range');
 export const txnMethod = method<TxnRequest, TxnResponse>('etcdserverpb.KV', 'Txn');
-/** The same for a request that is encoded already. */
-export const encodedTxnMethod: MethodDefinition<Buffer, TxnResponse> = {
-  ...txnMethod,
+/** The same for a request that is encoded already and wants to know only whether it succeeded. */
+export const encodedTxnMethod: EtcdMethod<Buffer, TxnAnswer> = {
+  path: txnMethod.path,
   requestSerialize: (request) => request,
-  requestDeserialize: (request) => request,
+  responseDeserialize: readTxnAnswer,
 };
 export const compactMethod = method<CompactionRequest, CompactionResponse>('etcdserverpb.KV', 'Compact');
 export const watchMethod = method<WatchRequest, WatchResponse>('etcdserverpb.Watch', 'Watch');
+/** The same, with what changed as the store tells it. */
+export const changesMethod = (
+  prefixLength: number,
+  valueAt: ValueAt,
+): EtcdMethod<WatchRequest, WatchAnswer> => ({
+  path: watchMethod.path,
+  requestSerialize: watchMethod.requestSerialize,
+  responseDeserialize: (bytes) => readWatchAnswer(bytes, prefixLength, valueAt),
+});

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { asRevision, type Guard, type Write } from './contract.js';
-import { EtcdEchoes } from './etcd-echoes.js';
 import { txnMethod } from './etcd-protocol.js';
 import { encodeTransaction } from './etcd-transaction.js';
 
@@ -55,32 +54,5 @@ describe('a transaction as etcd reads it', () => {
         },
       ),
     );
-  });
-});
-
-describe('what comes back through the watch', () => {
-  const entry = (of: string, text: string) => ({
-    key: of,
-    value: Buffer.from(text),
-    createRevision: asRevision(1),
-    modRevision: asRevision(2),
-  });
-
-  it('is given back as the bytes that were written here, once, and only if they are the same', () => {
-    const echoes = new EtcdEchoes();
-    const written = Buffer.from('mine');
-    echoes.expect('/a', written);
-    expect(echoes.own(entry('/a', 'theirs')).value).not.toBe(written);
-    expect(echoes.own(entry('/b', 'mine')).value).not.toBe(written);
-    expect(echoes.own(entry('/a', 'mine')).value).toBe(written);
-    expect(echoes.own(entry('/a', 'mine')).value).not.toBe(written);
-  });
-
-  it('is remembered only so far', () => {
-    const echoes = new EtcdEchoes();
-    const written = Buffer.from('mine');
-    for (let count = 0; count <= 20_000; count++) echoes.expect(`/${count}`, written);
-    expect(echoes.own(entry('/0', 'mine')).value).not.toBe(written);
-    expect(echoes.own(entry('/1', 'mine')).value).toBe(written);
   });
 });

@@ -1,16 +1,16 @@
 import { status } from '@grpc/grpc-js';
 import type { Env } from '../env/env.js';
 import { BerthError } from '../model/errors.js';
+import type { Change, ChangeSet, Watch, WatchOptions } from './contract.js';
+import type { WatchAnswer } from './etcd-answers.js';
 import {
-  asRevision,
-  type Change,
-  type ChangeSet,
-  type Entry,
-  type Watch,
-  type WatchOptions,
-} from './contract.js';
-import { backoffMs, type EtcdEndpoints, type EtcdMember, isServiceError } from './etcd-endpoints.js';
-import { type EtcdKeyValue, watchMethod, type WatchResponse } from './etcd-protocol.js';
+  backoffMs,
+  type EtcdEndpoints,
+  type EtcdMember,
+  type EtcdMethod,
+  isServiceError,
+} from './etcd-endpoints.js';
+import type { WatchRequest } from './etcd-protocol.js';
 import { expired } from './history-errors.js';
 import { changeBytes, WatchBuffer } from './watch-buffer.js';
 
@@ -19,7 +19,7 @@ interface WatchSource {
   readonly env: Env;
   readonly from: Buffer;
   readonly to: Buffer;
-  readonly entryOf: (keyValue: EtcdKeyValue) => Entry;
+  readonly method: EtcdMethod<WatchRequest, WatchAnswer>;
 }
 
 const connectTimeoutMs = 2_000;
@@ -104,11 +104,11 @@ export class EtcdWatch implements Watch {
   }
 
   #followStream(member: EtcdMember): Promise<void> {
-    const { endpoints, from, to, entryOf } = this.source;
+    const { endpoints, from, to, method } = this.source;
     const { signal } = this.#stop;
     const buffer = this.#buffer;
     return new Promise((resolve, reject) => {
-      const stream = endpoints.stream(member, watchMethod);
+      const stream = endpoints.stream(member, method);
       const cancel = (): void => stream.cancel();
       signal.addEventListener('abort', cancel, { once: true });
       const finish = (error?: Error): void => {
@@ -119,15 +119,14 @@ export class EtcdWatch implements Watch {
       };
       stream.on('error', finish);
       stream.on('end', () => finish(new Error('etcd ended the watch stream')));
-      stream.on('data', (response: WatchResponse) => {
+      stream.on('data', (answer: WatchAnswer) => {
         if (buffer.isEnded) return finish();
-        if (response.compact_revision > 0) {
-          buffer.end(expired(buffer.position, response.compact_revision));
+        if (answer.compactRevision > 0) {
+          buffer.end(expired(buffer.position, answer.compactRevision));
           return finish();
         }
-        if (response.canceled)
-          return finish(new Error(`etcd cancelled the watch: ${response.cancel_reason}`));
-        buffer.push(changeSets(response, entryOf));
+        if (answer.isCanceled) return finish(new Error(`etcd cancelled the watch: ${answer.cancelReason}`));
+        buffer.push(answer.sets);
       });
       // One revision early, and the buffer drops what it has seen: after compaction at C, etcd would serve a
       // watch from C itself without the deletions of that revision, but it refuses one from before C. Zero
@@ -136,20 +135,4 @@ export class EtcdWatch implements Watch {
       stream.write({ create_request: { key: from, range_end: to, start_revision: startRevision } });
     });
   }
-}
-
-/** etcd sends events in revision order and never splits a revision between two messages. */
-function changeSets(response: WatchResponse, entryOf: (keyValue: EtcdKeyValue) => Entry): ChangeSet[] {
-  const sets: { revision: ChangeSet['revision']; changes: Change[] }[] = [];
-  for (const { type, kv } of response.events) {
-    const entry = entryOf(kv);
-    const revision = asRevision(kv.mod_revision);
-    let set = sets.at(-1);
-    if (set === undefined || set.revision !== revision) {
-      set = { revision, changes: [] };
-      sets.push(set);
-    }
-    set.changes.push(type === 'PUT' ? { kind: 'put', entry } : { kind: 'delete', key: entry.key });
-  }
-  return sets;
 }

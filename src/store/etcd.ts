@@ -17,6 +17,7 @@ import {
   type Watch,
   type WatchOptions,
 } from './contract.js';
+import type { TxnAnswer } from './etcd-answers.js';
 import {
   backoffMs,
   EtcdEndpoints,
@@ -26,12 +27,12 @@ import {
   isServiceError,
 } from './etcd-endpoints.js';
 import {
+  changesMethod,
   compactMethod,
   encodedTxnMethod,
   type EtcdKeyValue,
   rangeMethod,
   txnMethod,
-  type TxnResponse,
 } from './etcd-protocol.js';
 import { EtcdEchoes } from './etcd-echoes.js';
 import { encodeTransaction } from './etcd-transaction.js';
@@ -133,7 +134,7 @@ export class EtcdStore implements Store {
         env: this.#env,
         from: this.#bytes(range.from),
         to: this.#bytes(range.to),
-        entryOf: (keyValue) => this.#echoes.own(this.#entry(keyValue)),
+        method: changesMethod(this.#prefix.length, this.#echoes.own),
       },
       options,
       () => this.#watches.delete(watch),
@@ -169,21 +170,22 @@ export class EtcdStore implements Store {
 
   async #send(transaction: Transaction): Promise<TransactOutcome> {
     const request = encodeTransaction(transaction, this.#prefix);
-    for (const write of transaction.writes)
-      if (write.kind === 'put') this.#echoes.expect(write.key, write.value);
+    if (this.#watches.size > 0)
+      for (const write of transaction.writes)
+        if (write.kind === 'put') this.#echoes.expect(write.key, write.value);
     const member = await this.#endpoints.connected(this.#timeoutMs);
-    let response: TxnResponse;
+    let answer: TxnAnswer;
     try {
       // From here on the transaction may be applied whatever we hear: it is sent once and never again.
-      response = await this.#endpoints.call(member, encodedTxnMethod, request, this.#timeoutMs);
+      answer = await this.#endpoints.call(member, encodedTxnMethod, request, this.#timeoutMs);
     } catch (error) {
       const refusal = isServiceError(error) ? refusals.get(error.details) : undefined;
       if (refusal !== undefined) throw new BerthError(refusal, told(member, error), { cause: error });
       this.#endpoints.turnFrom(member);
       return { kind: 'UnknownOutcome', cause: new Error(told(member, error), { cause: error }) };
     }
-    const revision = asRevision(response.header.revision);
-    if (response.succeeded) return { kind: 'Committed', revision };
+    const { revision, succeeded } = answer;
+    if (succeeded) return { kind: 'Committed', revision };
     const current = await this.#entriesAt(new Set(transaction.guards.map(({ key }) => key)), revision);
     const failed = failedGuards(
       transaction.guards,

@@ -1,4 +1,11 @@
-import { asRevision, type ChangeSet, type Revision, type TransactOutcome, type Write } from './contract.js';
+import {
+  asRevision,
+  type Change,
+  type ChangeSet,
+  type Revision,
+  type TransactOutcome,
+  type Write,
+} from './contract.js';
 import {
   baseKey,
   changeOf,
@@ -28,6 +35,24 @@ export interface Answer {
 const nothing = Buffer.alloc(0);
 const operationHeaderBytes = 6;
 const initialBytes = 64 * 1024;
+// A batch that had to be larger than this gives its memory back.
+const keptBytesMax = 8 * 1024 * 1024;
+
+/** Memory for a batch: that of an earlier one, if there is any and it was not exceptionally large. */
+export const batchMemory = (used?: ArrayBuffer): Buffer<ArrayBuffer> =>
+  used === undefined || used.byteLength === 0 || used.byteLength > keptBytesMax
+    ? Buffer.allocUnsafeSlow(initialBytes)
+    : Buffer.from(used);
+
+/** A change while it is being added. */
+class LoggedDraft implements LoggedChange {
+  key = '';
+  isDeleted = false;
+  modRevision = asRevision(0);
+  createRevision = asRevision(0);
+  previous = asRevision(0);
+  value: Buffer = nothing;
+}
 
 /**
  * The transactions that will share one flush. Evaluating a transaction encodes it straight into the buffer
@@ -38,8 +63,15 @@ export class LmdbBatch {
   readonly sets: ChangeSet[] = [];
   readonly answers: Answer[] = [];
   transactions = 0;
-  #buffer = Buffer.allocUnsafeSlow(initialBytes);
+  // What the transaction that is being added changes, used again for the next one.
+  readonly #logged: LoggedDraft[] = [];
+  #buffer: Buffer<ArrayBuffer>;
   #used = 0;
+
+  /** `memory` is the batch's from now on. */
+  constructor(memory = batchMemory()) {
+    this.#buffer = memory;
+  }
 
   get bytes(): number {
     return this.#used;
@@ -56,21 +88,22 @@ export class LmdbBatch {
     newest: LmdbNewest,
     onDisk: (key: string) => Version | undefined,
   ): boolean {
-    const changes: LoggedChange[] = [];
+    const logged = this.#logged;
+    const changes: Change[] = [];
     let logBytes = 0;
     for (const write of writes) {
       const { key } = write;
       const replaced = newest.of(key);
       const isDeleted = write.kind === 'delete';
       if (isDeleted && (replaced === undefined || replaced.isDeleted)) continue;
-      const change: LoggedChange = {
-        key,
-        isDeleted,
-        modRevision: revision,
-        createRevision: replaced === undefined || replaced.isDeleted ? revision : replaced.createRevision,
-        previous: replaced?.modRevision ?? asRevision(0),
-        value: isDeleted ? nothing : asBuffer(write.value),
-      };
+      const change = (logged[changes.length] ??= new LoggedDraft());
+      change.key = key;
+      change.isDeleted = isDeleted;
+      change.modRevision = revision;
+      change.createRevision =
+        replaced === undefined || replaced.isDeleted ? revision : replaced.createRevision;
+      change.previous = replaced?.modRevision ?? asRevision(0);
+      change.value = isDeleted ? nothing : asBuffer(write.value);
       // The log no longer holds a version this old, so it must go where reads at a past revision find it.
       if (replaced !== undefined && !replaced.isDeleted && replaced.modRevision <= compacted) {
         const whole = onDisk(key);
@@ -78,12 +111,12 @@ export class LmdbBatch {
       }
       this.#putCurrent(key, change);
       newest.write(replaced, key, change);
-      changes.push(change);
+      changes.push(changeOf(change));
       logBytes += loggedChangeBytes(key, change.value.length);
     }
     if (changes.length === 0) return false;
-    this.#putLog(revision, changes, logBytes);
-    this.sets.push({ revision, changes: changes.map(changeOf) });
+    this.#putLog(revision, changes.length, logBytes);
+    this.sets.push({ revision, changes });
     this.transactions += 1;
     return true;
   }
@@ -103,12 +136,13 @@ export class LmdbBatch {
     this.#buffer.set(version.value, valueAt + versionHeaderBytes);
   }
 
-  #putLog(revision: Revision, changes: readonly LoggedChange[], bytes: number): void {
+  #putLog(revision: Revision, changes: number, bytes: number): void {
     const key = logKey(revision);
     let at = this.#begin(key.length, bytes);
     this.#buffer.set(key, at);
     at += key.length;
-    for (const change of changes) at = writeLoggedChange(this.#buffer, at, change);
+    for (let index = 0; index < changes; index++)
+      at = writeLoggedChange(this.#buffer, at, this.#logged[index] as LoggedDraft);
   }
 
   #put(key: Buffer, value: Buffer): void {

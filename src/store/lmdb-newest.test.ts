@@ -30,6 +30,21 @@ describe('the newest version of a key', () => {
     expect(asked()).toBe(1);
   });
 
+  it('that is not there is asked for once, until it is written', () => {
+    const { newest, files, asked } = disk();
+    expect([newest.of('/a'), newest.of('/a')]).toEqual([undefined, undefined]);
+    expect(asked()).toBe(1);
+    newest.write(newest.of('/a'), '/a', version(4, undefined));
+    files.set('/a', version(4, undefined));
+    newest.flushed(asRevision(4));
+    expect(newest.of('/a')?.isDeleted).toBe(true);
+    // Whoever does not know any more what is on disk asks again.
+    newest.of('/b');
+    newest.forget();
+    files.set('/b', version(5, 'x'));
+    expect(newest.of('/b')?.modRevision).toBe(5);
+  });
+
   it('has its bytes until the batch that wrote it is on disk, and not one before that', () => {
     const { newest } = disk(['/a', version(3, 'x')]);
     newest.write(newest.of('/a'), '/a', version(4, 'first'));

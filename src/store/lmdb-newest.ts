@@ -13,6 +13,8 @@ export class Newest {
   ) {}
 }
 
+// What a few transactions create. At the bound all are let go and looked up anew.
+const absentMax = 4_096;
 // Some 150 bytes each. At the bound all that are on disk are let go and looked up anew.
 const knownMax = 500_000;
 
@@ -28,14 +30,22 @@ export class LmdbNewest {
   readonly #known = new Map<string, Newest>();
   // Written by the batches that are not on disk yet, the older batch first.
   #unflushed: Newest[] = [];
+  // Keys that are not on disk, not even as deleted: what is created is asked for by its guard and again when it is put.
+  // Only a write of this store puts them there, and takes them out of here.
+  readonly #absent = new Set<string>();
 
   constructor(private readonly onDisk: (key: string) => Version | undefined) {}
 
   of(key: string): Newest | undefined {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
+    if (this.#absent.has(key)) return undefined;
     const version = this.onDisk(key);
-    if (version === undefined) return undefined;
+    if (version === undefined) {
+      if (this.#absent.size >= absentMax) this.#absent.clear();
+      this.#absent.add(key);
+      return undefined;
+    }
     const { isDeleted, modRevision, createRevision } = version;
     const found = new Newest(key, isDeleted, modRevision, createRevision, undefined);
     if (!isDeleted) this.#hold(found);
@@ -46,6 +56,7 @@ export class LmdbNewest {
   write(before: Newest | undefined, key: string, version: Version): void {
     const { isDeleted, modRevision, createRevision, value } = version;
     if (before === undefined || before.isDeleted) {
+      this.#absent.delete(key);
       const written = new Newest(key, isDeleted, modRevision, createRevision, value);
       this.#hold(written);
       this.#unflushed.push(written);
@@ -73,6 +84,7 @@ export class LmdbNewest {
   /** Nobody knows what is on disk now, and what was on its way there may not get there. */
   forget(): void {
     this.#known.clear();
+    this.#absent.clear();
     this.#unflushed = [];
   }
 

@@ -30,8 +30,10 @@ export class LmdbWriterThread {
     });
   }
 
-  /** Puts a batch and flushes it. The batch's memory is handed over. */
-  async write(batch: Uint8Array<ArrayBuffer>): Promise<{ readonly kind: 'done' } | WriterFailure> {
+  /** Puts a batch and flushes it. The batch's memory is handed over, and comes back when it is done. */
+  async write(
+    batch: Uint8Array<ArrayBuffer>,
+  ): Promise<Extract<WriterReply, { kind: 'done' }> | WriterFailure> {
     const reply = await this.#request({ kind: 'write', batch, spareBytes }, [batch.buffer]);
     assert(reply.kind !== 'compacted');
     return reply;

@@ -27,7 +27,8 @@ export type WriterFailure =
   | { readonly kind: 'failed'; readonly message: string };
 
 export type WriterReply =
-  | { readonly kind: 'done' }
+  /** With the memory of the batch, for another one: to get new memory for each costs more than to fill it. */
+  | { readonly kind: 'done'; readonly memory: ArrayBuffer }
   | { readonly kind: 'compacted'; readonly revision: number }
   | WriterFailure;
 
@@ -75,7 +76,7 @@ function handle(
     database.transactionSync(() => {
       forEachRecord(batch, (key, value) => void database.put(key, value));
     });
-    return { kind: 'done' };
+    return { kind: 'done', memory: request.batch.buffer };
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     return {
@@ -94,6 +95,7 @@ if (parentPort !== null) {
       void database.close().then(() => port.close());
       return;
     }
-    port.postMessage(handle(database, dir, request));
+    const reply = handle(database, dir, request);
+    port.postMessage(reply, reply.kind === 'done' ? [reply.memory] : []);
   });
 }

@@ -16,7 +16,7 @@ import {
 } from './contract.js';
 import { failedGuards, type NewestState } from './guards.js';
 import { futureRevision, storeClosed } from './history-errors.js';
-import { type Answer, LmdbBatch } from './lmdb-batch.js';
+import { type Answer, batchMemory, LmdbBatch } from './lmdb-batch.js';
 import type { LmdbSync } from './lmdb-environment.js';
 import { LmdbFiles } from './lmdb-files.js';
 import { liveEntry } from './lmdb-layout.js';
@@ -57,6 +57,8 @@ const judgedKeysMax = 10_000;
 export class LmdbStore implements Store {
   #forming = new LmdbBatch();
   #inFlight: LmdbBatch | undefined;
+  // Of the last batch that came onto disk, for the next one.
+  #spareMemory: ArrayBuffer | undefined;
   readonly #queue = new TransactionQueue();
   #durable: Revision;
   #newest: Revision;
@@ -242,7 +244,8 @@ export class LmdbStore implements Store {
     if (this.#inFlight !== undefined || this.#forming.transactions === 0) return;
     const batch = this.#forming;
     this.#inFlight = batch;
-    this.#forming = new LmdbBatch();
+    this.#forming = new LmdbBatch(batchMemory(this.#spareMemory));
+    this.#spareMemory = undefined;
     void this.#flush(batch, this.#newest);
   }
 
@@ -250,6 +253,7 @@ export class LmdbStore implements Store {
     const reply = await this.files.writer.write(batch.encode(lastRevision, this.#compacted));
     this.#inFlight = undefined;
     if (reply.kind === 'done') {
+      this.#spareMemory = reply.memory;
       // On disk: from here on it can be read, watched and acknowledged.
       this.#durable = lastRevision;
       this.files.refresh();

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { readLines } from '../../model/read-lines.js';
 import type { ContainerSpec } from './container-spec.js';
 import { type EngineClient, EngineError } from './engine-client.js';
+import { taggedImage } from './tagged-image.js';
 
 export interface ImageFacts {
   readonly id: string;
@@ -56,7 +57,8 @@ export class ContainerEngine {
   }
 
   async *pull(reference: string, signal: AbortSignal): AsyncGenerator<PullLine, void> {
-    const query = { fromImage: reference };
+    // Asked for an image without a tag, Docker pulls those of all its tags.
+    const query = { fromImage: taggedImage(reference) };
     const response = await this.client.stream({ method: 'POST', path: '/images/create', query, signal });
     for await (const line of readLines(response)) yield JSON.parse(line) as PullLine;
   }

@@ -1,14 +1,13 @@
 import type { Template } from '../../model/parts/template.js';
 import type { PullLine } from './container-engine.js';
+import { taggedImage } from './tagged-image.js';
 
 export type PullPolicy = NonNullable<NonNullable<Template['run']['container']>['pullPolicy']>;
 
 /** A tag that moves is asked for each time, unless the template says otherwise; what cannot change is not. */
 export function pullPolicyOf({ image, pullPolicy }: NonNullable<Template['run']['container']>): PullPolicy {
   if (pullPolicy !== undefined) return pullPolicy;
-  if (image.includes('@')) return 'IfNotPresent';
-  const name = image.slice(image.lastIndexOf('/') + 1);
-  return name.endsWith(':latest') || !name.includes(':') ? 'Always' : 'IfNotPresent';
+  return taggedImage(image).endsWith(':latest') ? 'Always' : 'IfNotPresent';
 }
 
 /** How far a pull is, from what the engine tells of each layer. */

@@ -55,6 +55,10 @@ export class ProcessRunner implements Runner {
         this.#mirror.welcomed(welcome);
       },
       onEvent: (event) => this.#mirror.happened(event),
+      onSilent: (message) => {
+        onProblem(message);
+        this.#mirror.awaits('AwaitingSupervisor', message);
+      },
     });
     this.#cgroups = Cgroups.open(cgroupName(dir));
   }
@@ -112,6 +116,7 @@ export class ProcessRunner implements Runner {
     const target = {
       ...{ pid: Number(run.state.driverId), user: this.parts.user },
       environmentFile: this.#files.environment(run),
+      cgroupFiles: this.#cgroups.find(groupOf(run))?.joinFiles ?? [],
     };
     const line = execLine(target, this.#isolation, request.command);
     return execBeside(line, request, ears, this.#files.scratch(uid));

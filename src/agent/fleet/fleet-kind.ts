@@ -19,10 +19,9 @@ import { region } from '../../model/kinds/region.js';
 import type { RegionSpec } from '../../model/kinds/region.js';
 import { amountFields } from '../../model/parts/amounts.js';
 import type { SecondsRange } from '../drivers/hollow-profile.js';
+import { leaseSecondsField } from '../lease-seconds.js';
 
 export const nodesMax = 20_000;
-// Nodes renew every 5 seconds, in a large fleet every 10: one renewal may be late without an expiry.
-const leaseSecondsMin = 15;
 
 const range = (description: string) =>
   schema<SecondsRange>({
@@ -76,10 +75,7 @@ const pool = record(
     ),
     devices: mapOf('How many devices of each class each node has.', count('How many.', { maximum: 1_024 })),
     profile: nameOf('One of the profiles. The usual one if left out.'),
-    leaseSeconds: count('How long the lease of each node lasts without a renewal. Default 40.', {
-      minimum: leaseSecondsMin,
-      maximum: 3_600,
-    }),
+    leaseSeconds: leaseSecondsField,
   },
 );
 

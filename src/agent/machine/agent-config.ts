@@ -4,6 +4,7 @@ import { choice, listByKey, mapOf, record, setOf, text } from '../../model/field
 import { checkLabelKey, checkLabelValue } from '../../model/labels.js';
 import type { FieldError } from '../../model/object.js';
 import { amountFields } from '../../model/parts/amounts.js';
+import { leaseSecondsField } from '../lease-seconds.js';
 import { readSpecFile } from '../read-spec-file.js';
 
 const spec = record(
@@ -36,6 +37,7 @@ const spec = record(
       minLength: 1,
       maxLength: 253,
     }),
+    leaseSeconds: leaseSecondsField,
     containerSocket: text(
       'The socket of its Podman or Docker. The first that is found if left out: see docs/agents.md.',
       { minLength: 1, maxLength: 107 },

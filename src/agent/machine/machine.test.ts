@@ -108,6 +108,7 @@ describe('the config of an agent', () => {
       devices: { gpu: ['a'] },
       allocatable: { cpu: '2' },
       runAs: 'www',
+      leaseSeconds: 20,
     };
     expect(readAgentConfig(config(JSON.stringify(spec)), 'f')).toEqual(spec);
   });
@@ -117,6 +118,7 @@ describe('the config of an agent', () => {
     ['{ allocateable: {} }', 'f: spec.allocateable: '],
     ['{ labels: { "a b": c } }', 'f: spec.labels'],
     ['{ taints: [{ key: a, effect: Never }] }', 'spec.taints[0].effect: "Never": must be one of'],
+    ['{ leaseSeconds: 5 }', 'f: spec.leaseSeconds: 5: must be at least 15'],
     ['[', 'f:5:1: '],
   ])('is refused with the field, the value and what is allowed: %s', (spec, message) => {
     expect(() => readAgentConfig(config(spec), 'f')).toThrow(message);

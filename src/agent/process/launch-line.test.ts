@@ -26,13 +26,21 @@ describe('how a run is started', () => {
   });
 
   it('a command beside it runs as the same user, however the machine keeps runs together', () => {
-    const run = { pid: 9, user: { uid: 7, gid: 8 }, environmentFile: '/run/environment' };
+    const run = { pid: 9, user: { uid: 7, gid: 8 }, ...files };
     for (const isolation of [namespace, { kind: 'Group' } as const]) {
       const line = execLine(run, isolation, ['look']);
       expect(line).toContain('--reuid=7');
       expect(line.indexOf('--reuid=7')).toBeLessThan(line.indexOf('/run/environment'));
     }
-    expect(execLine({ ...run, user: undefined }, { kind: 'Group' }, ['look'])[0]).toBe('/bin/sh');
+  });
+
+  it('a command beside it joins its control groups while it may, before another user is taken on', () => {
+    const run = { pid: 9, user: { uid: 7, gid: 8 }, ...files };
+    for (const isolation of [namespace, { kind: 'Group' } as const]) {
+      const line = execLine(run, isolation, ['look']);
+      expect(line.indexOf('/a/tasks /b/tasks')).toBeGreaterThan(0);
+      expect(line.indexOf('/a/tasks /b/tasks')).toBeLessThan(line.indexOf('--reuid=7'));
+    }
   });
 
   it('values of the environment are taken to the letter', () => {

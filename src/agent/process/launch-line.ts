@@ -53,18 +53,29 @@ export function launchLine(
   return isFenced ? ['setpriv', '--pdeathsig', 'KILL', ...line] : line;
 }
 
+// What is run beside a job counts against its limits, and ends where the job does.
+const joining = 'for file in $0; do echo 0 >"$file" || exit 125; done; exec "$@"';
+
 /** The words that run a command beside a run, in its surroundings. */
 export function execLine(
-  run: { readonly pid: number; readonly user: RunSpec['user']; readonly environmentFile: string },
+  run: {
+    readonly pid: number;
+    readonly user: RunSpec['user'];
+    readonly environmentFile: string;
+    readonly cgroupFiles: readonly string[];
+  },
   isolation: Isolation,
   command: readonly string[],
 ): readonly [string, ...string[]] {
-  const asUser = run.user === undefined ? undefined : userWords(run.user);
-  const inside = ['/bin/sh', '-c', job, run.environmentFile, ...command] as const;
-  if (isolation.kind === 'Group') return asUser === undefined ? inside : [...asUser, ...inside];
+  const asUser = run.user === undefined ? [] : userWords(run.user);
+  const inside: readonly [string, ...string[]] = [
+    ...(['/bin/sh', '-c', joining, run.cgroupFiles.join(' ')] as const),
+    ...[...asUser, '/bin/sh', '-c', job, run.environmentFile, ...command],
+  ];
+  if (isolation.kind === 'Group') return inside;
   const target = ['--target', String(run.pid), '--pid', '--mount'];
   const asOwner = isolation.needsUserNamespace ? ['--user', '--preserve-credentials'] : [];
-  return ['nsenter', ...target, ...asOwner, '--wd', '--', ...(asUser ?? []), ...inside];
+  return ['nsenter', ...target, ...asOwner, '--wd', '--', ...inside];
 }
 
 const userWords = ({ uid, gid }: NonNullable<RunSpec['user']>): [string, ...string[]] => [

@@ -1,11 +1,8 @@
-import { type AgentSays, permitOf } from './protocol.js';
+import { permitOf, type RunOrder } from './protocol.js';
 import type { Supervisor } from './supervisor.js';
 
 /** Has a supervisor do what its agent says. What it does not know yet, a newer agent says: it is left out. */
-export function obey(
-  supervisor: Supervisor,
-  message: Exclude<AgentSays, { readonly kind: 'hello' | 'end' }>,
-): void {
+export function obey(supervisor: Supervisor, message: RunOrder): void {
   switch (message.kind) {
     case 'start':
       return supervisor.start(message.spec);

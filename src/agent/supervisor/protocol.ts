@@ -7,19 +7,26 @@ import type { RunSpec } from './machine.js';
  * outlives its agent, so that an upgraded agent may meet an older supervisor: each says the newest version it speaks, both
  * speak the older of the two, and what a supervisor does not know it leaves out. Fields are only ever added.
  */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
-export type AgentSays =
-  | { readonly kind: 'hello'; readonly version: number }
+/** What is to be done about runs. */
+export type RunOrder =
   | { readonly kind: 'start'; readonly spec: RunSpec }
   | { readonly kind: 'stop'; readonly uid: string; readonly graceSeconds: number }
   | { readonly kind: 'forget'; readonly uid: string }
-  | { readonly kind: 'permit'; readonly permit: WirePermit }
+  | { readonly kind: 'permit'; readonly permit: WirePermit };
+
+export type AgentSays =
+  | { readonly kind: 'hello'; readonly version: number }
+  | RunOrder
+  /** Asks for an answer; from version 2 on. */
+  | { readonly kind: 'ping' }
   /** Ends every job, then the supervisor. */
   | { readonly kind: 'end'; readonly graceSeconds: number };
 
 export type SupervisorSays =
   | ({ readonly kind: 'welcome' } & Welcome)
+  | { readonly kind: 'pong' }
   | { readonly kind: 'event'; readonly event: RunnerEvent };
 
 /** What an agent learns first: all that there is, and what the machine can do. */

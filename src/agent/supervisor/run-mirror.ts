@@ -1,6 +1,6 @@
 import type { Permit, Run, RunnerEvent } from '../runner.js';
 import type { RunSpec } from './machine.js';
-import { type AgentSays, type Welcome, wirePermit } from './protocol.js';
+import { type RunOrder, type Welcome, wirePermit } from './protocol.js';
 
 interface Mirrored {
   run: Run;
@@ -19,7 +19,7 @@ export class RunMirror {
   #onEvent: (event: RunnerEvent) => void = () => undefined;
   #permit: Permit | undefined;
 
-  constructor(private readonly say: (message: AgentSays) => void) {}
+  constructor(private readonly say: (order: RunOrder) => void) {}
 
   attach(onEvent: (event: RunnerEvent) => void): void {
     this.#onEvent = onEvent;
@@ -89,6 +89,12 @@ export class RunMirror {
       if (event.kind !== 'Step') mirrored.asked = undefined;
     }
     this.#onEvent(event);
+  }
+
+  /** Of what has not begun, people are told what it waits for. */
+  awaits(step: string, message: string): void {
+    for (const { run } of this.#runs.values())
+      if (run.state.at === 'Starting') this.#onEvent({ kind: 'Step', ...keyOf(run), step, message });
   }
 
   #goneUnseen(run: Run): void {

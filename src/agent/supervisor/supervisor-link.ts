@@ -9,6 +9,7 @@ import { readLines } from '../../model/read-lines.js';
 import type { RunnerEvent } from '../runner.js';
 import { type AgentSays, protocolVersion, type SupervisorSays, type Welcome } from './protocol.js';
 import { withSocketPath } from './socket-path.js';
+import { SupervisorPulse } from './supervisor-pulse.js';
 
 export interface SupervisorLinkParts {
   /** The agent's directory: one supervisor for each. */
@@ -20,11 +21,15 @@ export interface SupervisorLinkParts {
   readonly onWelcome: (welcome: Welcome) => void;
   readonly onEvent: (event: RunnerEvent) => void;
   readonly onProblem: (message: string) => void;
+  /** A supervisor is there and gives no answer, for whatever reason. */
+  readonly onSilent: (message: string) => void;
 }
 
 const connectAgainMs = 20;
 const startAgainMs = 5_000;
 const firstMsMax = 60_000;
+// How much longer than their grace jobs may take to end, before it is given up to wait for it.
+const endSlackMs = 20_000;
 
 /** The agent's end of the socket. Starts a supervisor where there is none, and again if it dies. */
 export class SupervisorLink {
@@ -68,9 +73,14 @@ export class SupervisorLink {
     const socket = this.#socket;
     this.#isClosed = true;
     if (socket === undefined) return;
+    const late = this.parts.env.after(graceSeconds * 1_000 + endSlackMs, () => {
+      this.parts.onProblem('the supervisor has not ended its jobs in time: they are left to it');
+      socket.destroy();
+    });
     const closed = new Promise((resolve) => socket.once('close', resolve));
     this.say({ kind: 'end', graceSeconds });
     await closed;
+    late.cancel();
   }
 
   get #logPath(): string {
@@ -96,12 +106,16 @@ export class SupervisorLink {
   }
 
   async #listen(socket: Socket, onWelcome: () => void): Promise<void> {
+    const pulse = this.#pulseOf(socket);
     try {
       for await (const line of readLines(socket)) {
+        pulse.heard();
         // A parsed boundary: what our own supervisor says.
         const message = JSON.parse(line) as SupervisorSays;
         if (message.kind === 'event') this.parts.onEvent(message.event);
         else if (message.kind === 'welcome') {
+          // An older one does not answer: that it is silent is not to be seen.
+          if (message.version < 2) pulse.close();
           this.parts.onWelcome(message);
           onWelcome();
         }
@@ -109,11 +123,28 @@ export class SupervisorLink {
     } catch {
       socket.destroy();
     }
+    pulse.close();
     if (this.#socket === socket) this.#socket = undefined;
     if (this.#isClosed) return;
     this.parts.onProblem('the supervisor is gone: what is fenced went with it; another takes over the rest');
     await this.#reopen();
     onWelcome();
+  }
+
+  #pulseOf(socket: Socket): SupervisorPulse {
+    const { env, onSilent, onProblem } = this.parts;
+    return new SupervisorPulse({
+      env,
+      ask: () => {
+        // What it has not read is question enough.
+        if (socket.writableLength === 0) this.say({ kind: 'ping' });
+      },
+      onSilent: (silentMs) =>
+        onSilent(
+          `the supervisor has not answered for ${Math.round(silentMs / 1_000)} s: it is stopped or stuck; what runs goes on, nothing is started or stopped here until it answers`,
+        ),
+      onHeardAgain: () => onProblem('the supervisor answers again'),
+    });
   }
 
   async #reopen(): Promise<void> {

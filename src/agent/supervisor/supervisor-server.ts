@@ -77,7 +77,9 @@ export class SupervisorServer {
     if (message.kind === 'hello') return this.#welcome(socket, supervisor, message.version);
     // One that was passed over has nothing to say any more.
     if (socket !== this.#agent) return;
-    if (message.kind === 'end') void supervisor.endAll(message.graceSeconds).then(() => this.parts.onOver());
+    if (message.kind === 'ping') this.#say({ kind: 'pong' });
+    else if (message.kind === 'end')
+      void supervisor.endAll(message.graceSeconds).then(() => this.parts.onOver());
     else obey(supervisor, message);
   }
 

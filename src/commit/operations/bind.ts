@@ -10,8 +10,8 @@ import type { Context } from '../context.js';
 import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
 import { newCharge } from '../new-charge.js';
-import { checkNeighbours, reliesOnFence } from '../placement-rules.js';
-import { type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
+import { type Candidate, checkNeighbours, reliesOnFence } from '../placement-rules.js';
+import { type LiveReplica, replicaGone, stepBy, withTransition } from '../replica-moves.js';
 import { gangStatus, putStatus, statusOf, storedReservation } from '../stored.js';
 import { checkProposal, checkUid, type Placing, proposedReplica } from './place.js';
 
@@ -40,52 +40,98 @@ export const bind =
 
     const key = objectKey('Replica', replica.tenant, replica.name);
     const fence = String(draft.createdVersionOf(key));
-    const { operation, node, snapshotRevision, policyRevision, decision } = proposal;
+    const { operation, snapshotRevision, policyRevision, decision } = proposal;
     const by = stepBy(proposal.actor);
-    moveReplica(
-      context,
+    const { evidence, conditions } = said(placing.candidate.node, snapshotRevision, by.evidence, context.at);
+    const { tenant, name, status } = isPlain(replica.status) ? replica : withoutWaiting(replica);
+    const step = { to: 'Bound', ...by, reason: 'Placed', operation, evidence } as const;
+    putStatus(
       draft,
-      isPlain(replica.status) ? replica : withoutWaiting(replica),
-      {
-        to: 'Bound',
-        ...by,
-        reason: 'Placed',
-        operation,
-        evidence: { node, snapshot: snapshotRevision, ...by.evidence },
-      },
-      {
+      'Replica',
+      tenant,
+      name,
+      boundStatus(status, {
+        stage: 'Bound',
+        transitions: withTransition(context, draft, status.stage, status.transitions ?? [], step),
         charge,
-        ...(charge.ports !== undefined && { ports: charge.ports }),
-        binding: {
-          node,
-          nodeEpoch: proposal.nodeEpoch,
+        binding: bindingOf(
+          proposal,
           fence,
-          ...(reliesOnFence(draft, placing.candidate) && { isFenced: true }),
-          receipt: {
-            snapshotRevision,
-            policyRevision,
-            operation,
-            ...(decision !== undefined && { decision }),
-          },
-        },
-        conditions: withBound(replica.status.conditions, node, context.at),
-      },
+          reliesOnFence(draft, placing.candidate),
+          decision === undefined
+            ? { snapshotRevision, policyRevision, operation }
+            : { snapshotRevision, policyRevision, operation, decision },
+        ),
+        conditions: withBound(status.conditions, conditions),
+      }),
     );
     return commit({ fence });
   };
 
 type Conditions = NonNullable<ReplicaStatus['conditions']>;
+type Evidence = Readonly<Record<string, string>>;
 
-function withBound(before: Conditions | undefined, node: string, at: string): Conditions {
+/** What is said of all that are bound to a node in one second, on one snapshot, by one scheduler. */
+interface Said {
+  readonly evidence: Evidence;
+  readonly ofLease: Evidence | undefined;
+  readonly conditions: Conditions;
+}
+
+// By the node as it is stored: those bound one after the other share what is said of them. Records are never changed,
+// and a hundred thousand replicas keep theirs.
+const saidOf = new WeakMap<object, Said>();
+
+function said(node: Candidate['node'], snapshot: string, ofLease: Evidence | undefined, at: string): Said {
+  const last = saidOf.get(node);
+  if (
+    last !== undefined &&
+    last.evidence['snapshot'] === snapshot &&
+    last.ofLease === ofLease &&
+    last.conditions[0]?.lastTransitionTime === at
+  )
+    return last;
+  const { name } = node.metadata;
   const bound = {
     type: 'Bound',
-    status: 'True',
+    status: 'True' as const,
     reason: 'Placed',
-    message: `on ${node}`,
+    message: `on ${name}`,
     lastTransitionTime: at,
-  } as const;
-  if (before === undefined || before.length === 0) return [bound];
-  return [...before.filter(({ type }) => type !== 'Bound' && type !== 'SchedulingRetrying'), bound];
+  };
+  const next = { evidence: { node: name, snapshot, ...ofLease }, ofLease, conditions: [bound] };
+  saidOf.set(node, next);
+  return next;
+}
+
+const withBound = (before: Conditions | undefined, bound: Conditions): Conditions =>
+  before === undefined || before.length === 0
+    ? bound
+    : before.filter(({ type }) => type !== 'Bound' && type !== 'SchedulingRetrying').concat(bound);
+
+type Binding = NonNullable<ReplicaStatus['binding']>;
+type BoundStatus = Pick<ReplicaStatus, 'stage' | 'transitions' | 'charge' | 'binding' | 'conditions'>;
+
+// Written out, and not spread: what is spread in has its fields in a list of its own, and every replica keeps one.
+const bindingOf = (
+  { node, nodeEpoch }: Proposal,
+  fence: string,
+  isFenced: boolean,
+  receipt: Binding['receipt'],
+): Binding =>
+  isFenced ? { node, nodeEpoch, fence, isFenced, receipt } : { node, nodeEpoch, fence, receipt };
+
+/** `bound` is all there is to say of one that has only waited until now. */
+function boundStatus(status: ReplicaStatus, bound: BoundStatus): ReplicaStatus {
+  const ports = bound.charge?.ports;
+  if (ports === undefined && hasOnlyWaited(status)) return bound;
+  return plus(status, ports === undefined ? bound : { ...bound, ports });
+}
+
+function hasOnlyWaited(status: ReplicaStatus): boolean {
+  for (const field in status)
+    if (field !== 'stage' && field !== 'transitions' && field !== 'conditions') return false;
+  return true;
 }
 
 const isPlain = ({ hold, decision }: ReplicaStatus): boolean => hold === undefined && decision === undefined;

@@ -66,27 +66,25 @@ export const incarnate =
     const lost = record === undefined ? undefined : replacedReplica(context, draft, input, record, name);
     if (lost !== undefined && 'kind' in lost) return lost;
 
-    const next: SlotRecord = {
-      incarnation,
-      replica: name,
-      replicaUid: context.uid,
-      operation,
-      ...(record?.lost !== undefined && { lost: record.lost }),
-      ...(lost !== undefined && { lost }),
-      ...(record?.isDisrupted === true && { isDisrupted: true }),
-      ...(record !== undefined && { kept: (record.kept ?? 1) + 1 }),
-    };
-    draft.put(slotKey(tenant, input.workload, slot), next);
+    const first: SlotRecord = { incarnation, replica: name, replicaUid: context.uid, operation };
+    draft.put(
+      slotKey(tenant, input.workload, slot),
+      record === undefined ? first : next(first, record, lost),
+    );
+    const common = sharedMetadata(revision, input.workloadUid);
     const stored = {
       apiVersion: 'berth.dev/v1',
       kind: 'Replica',
+      // Written out: what is spread in has its fields in a list of its own, and every replica keeps one.
       metadata: {
         name,
         namespace: tenant,
         uid: context.uid,
         generation: 1,
         creationTimestamp: context.at,
-        ...sharedMetadata(revision, input.workloadUid),
+        labels: common.labels,
+        ownerReferences: common.ownerReferences,
+        finalizers: common.finalizers,
       },
       spec: {
         workload: input.workload,
@@ -102,7 +100,7 @@ export const incarnate =
       ...by,
       reason: input.reason,
       operation,
-      evidence: plus(by.evidence ?? {}, input.evidence ?? {}),
+      evidence: evidenceBy(by.evidence ?? none, input.evidence ?? none),
     };
     const status = {
       stage: input.stage,
@@ -121,8 +119,22 @@ export const incarnate =
     };
     draft.put(objectKey('Replica', tenant, name), stored);
     draft.put(statusKey('Replica', tenant, name), { status });
-    return commitAt((version) => ({ replica: assembled({ ...stored, status }, version) }));
+    return commitAt((version) => new Incarnated(stored, status, version));
   };
+
+type Evidence = Readonly<Record<string, string>>;
+
+const none: Evidence = {};
+const evidences = new WeakMap<object, { readonly ofLease: Evidence; readonly all: Evidence }>();
+
+/** What a controller says of many it says once: they share it. */
+function evidenceBy(ofLease: Evidence, more: Evidence): Evidence {
+  const known = evidences.get(more);
+  if (known?.ofLease === ofLease) return known.all;
+  const all = plus(ofLease, more);
+  evidences.set(more, { ofLease, all });
+  return all;
+}
 
 interface SharedMetadata {
   readonly labels: Readonly<Record<string, string>>;
@@ -156,6 +168,23 @@ function sharedMetadata(revision: Stored<WorkloadRevision>, workloadUid: string)
   return metadata;
 }
 
+/** Controllers make many replicas and look at none of the answers: the object is put together for who does. */
+class Incarnated {
+  constructor(
+    private readonly stored: object,
+    private readonly status: object,
+    private readonly version: string,
+  ) {}
+
+  get replica(): Replica {
+    return assembled({ ...this.stored, status: this.status }, this.version);
+  }
+
+  toJSON(): { readonly replica: Replica } {
+    return { replica: this.replica };
+  }
+}
+
 /** A parsed boundary: what stands in the store was checked when it was written. */
 const assembled = (replica: object, resourceVersion: string): Replica => {
   const { metadata } = replica as Replica;
@@ -166,6 +195,15 @@ const assembled = (replica: object, resourceVersion: string): Replica => {
     metadata: plus(metadata, { resourceVersion }),
   } as Replica;
 };
+
+/** The record of a slot that had replicas before. */
+const next = (first: SlotRecord, before: SlotRecord, lost: SlotRecord['lost']): SlotRecord => ({
+  ...first,
+  ...(before.lost !== undefined && { lost: before.lost }),
+  ...(lost !== undefined && { lost }),
+  ...(before.isDisrupted === true && { isDisrupted: true }),
+  kept: (before.kept ?? 1) + 1,
+});
 
 /**
  * What becomes of the slot's last replica: nothing if it has ended; if it is lost and its workload allows a

@@ -14,6 +14,7 @@ import {
   sameEpoch,
 } from '../../model/records.js';
 import { checkActor, checkNodeEpoch } from '../act.js';
+import { closeEpoch } from '../close-epoch.js';
 import { type Conditions, withConditions } from '../conditions.js';
 import { type Context, nextEpoch } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
@@ -58,6 +59,7 @@ export const register =
       gate,
       allocatable: amountOf(input.allocatable),
       devices: input.devices ?? {},
+      epoch,
     } satisfies NodeAccount);
     draft.put(nodeEpochKey(name), { epoch, state: 'Open', operation } satisfies NodeEpoch);
     draft.put(leaseKey(nodeLeaseName(name)), {
@@ -153,6 +155,8 @@ export const attest =
     const { attestation, ...rest } = current;
     if (isExpiry) {
       if (attestation === undefined) return already(undefined);
+      // [S10] Another word has been given since: its own time is not over.
+      if (input.given !== undefined && input.given !== attestation.operation) return already(undefined);
       draft.put(nodeEpochKey(input.node), rest satisfies NodeEpoch);
       showAttestation(draft, input.node, undefined);
       return commit(undefined);
@@ -167,11 +171,9 @@ export const attest =
       forSeconds: input.forSeconds,
       operation: input.operation,
     };
-    draft.put(nodeEpochKey(input.node), {
-      ...rest,
-      state: context.checks.has('attest.closeEpoch') ? 'Closed' : rest.state,
-      attestation: given,
-    } satisfies NodeEpoch);
+    const attested = { ...rest, attestation: given };
+    if (context.checks.has('attest.closeEpoch')) closeEpoch(context, draft, input.node, attested);
+    else draft.put(nodeEpochKey(input.node), attested satisfies NodeEpoch);
     showAttestation(draft, input.node, given);
     return commit(undefined);
   };

@@ -1,6 +1,13 @@
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Proposal } from '../../model/ports.js';
-import { type NodeAccount, objectKey, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
+import {
+  type NodeAccount,
+  objectKey,
+  sameEpoch,
+  slotKey,
+  type SlotRecord,
+  statusKey,
+} from '../../model/records.js';
 import { checkActor, checkNodeEpoch } from '../act.js';
 import type { Context } from '../context.js';
 import { reject, type Rejection } from '../decision.js';
@@ -76,9 +83,12 @@ export function checkProposal(
   const account: NodeAccount | undefined = nodeAccount(draft, proposal.node);
   if (node === undefined || account === undefined)
     return reject('StaleEpoch', `there is no node ${proposal.node}`);
-  const epoch = checks.has('bind.nodeEpoch')
-    ? checkNodeEpoch(context, draft, proposal.node, proposal.nodeEpoch)
-    : undefined;
+  // One guard less for each bind: the epoch's own key is asked only if the account does not name the one proposed under.
+  const isUnderOpenEpoch = account.epoch !== undefined && sameEpoch(account.epoch, proposal.nodeEpoch);
+  const epoch =
+    !isUnderOpenEpoch && checks.has('bind.nodeEpoch')
+      ? checkNodeEpoch(context, draft, proposal.node, proposal.nodeEpoch)
+      : undefined;
   if (epoch !== undefined) return epoch;
   const candidate = { tenant, revision, node, account };
   return checkPlacementRules(context, draft, candidate) ?? { replica, candidate };

@@ -23,7 +23,7 @@ export const publish =
     const workload = storedWorkload(draft, tenant, name);
     if (workload === undefined || workload.metadata.uid !== input.workloadUid)
       return reject('EndpointsChanged', `workload ${tenant}/${name} is gone`);
-    const version = versionOf(draft, tenant, name);
+    const version = endpointsVersion(draft, tenant, name);
     if (version !== Number(input.seen ?? 0) && context.checks.has('publish.seen'))
       return reject(
         'EndpointsChanged',
@@ -61,7 +61,7 @@ export const publish =
   };
 
 /** The resourceVersion of the endpoints; 0 if there are none. */
-const versionOf = (draft: Draft, tenant: string, name: string): number =>
+export const endpointsVersion = (draft: Draft, tenant: string, name: string): number =>
   Math.max(
     draft.versionOf(objectKey('Endpoints', tenant, name)),
     draft.versionOf(statusKey('Endpoints', tenant, name)),

@@ -1,12 +1,14 @@
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Release, ReleaseHold } from '../../model/ports.js';
-import { leaseKey, type NodeEpoch, nodeEpochKey, nodeLeaseName } from '../../model/records.js';
+import { leaseKey, nodeLeaseName } from '../../model/records.js';
 import type { Stage, StageActor } from '../../model/stages.js';
 import { unpostCharge } from '../accounts.js';
 import { checkActor, checkEdge } from '../act.js';
+import { closeEpoch } from '../close-epoch.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
+import { checkPlacementRules } from '../placement-rules.js';
 import {
   carriedByNode,
   findReplica,
@@ -19,13 +21,17 @@ import {
 import {
   gangStatus,
   leaseRecord,
+  nodeAccount,
   nodeEpoch,
   putStatus,
   replicaStatus,
   statusOf,
   storedFence,
+  storedNode,
   storedReplica,
   storedReservation,
+  storedRevision,
+  type Stored,
 } from '../stored.js';
 
 /** Declares a replica ended without its agent's word, on proof that it does not run. */
@@ -111,7 +117,7 @@ function checkProof(
     return reject('StaleEpoch', `node ${binding.node} has renewed its lease meanwhile`);
   // Whoever still acts under the epoch that expired is too late from now on.
   if (epoch.state !== 'Closed' && context.checks.has('release.closeEpoch'))
-    draft.put(nodeEpochKey(binding.node), { ...epoch, state: 'Closed' } satisfies NodeEpoch);
+    closeEpoch(context, draft, binding.node, epoch);
   return undefined;
 }
 
@@ -162,6 +168,17 @@ export const releaseHold =
     return commit(undefined);
   };
 
+/** [L7] Its node would not take its owner any more: there the hold cannot become a binding, whatever its gang is. */
+function isStranded(context: Context, draft: Draft, tenant: string, { spec }: Stored<Reservation>): boolean {
+  const node = storedNode(draft, undefined, spec.node);
+  const account = nodeAccount(draft, spec.node);
+  const replica = storedReplica(draft, tenant, spec.owner.name);
+  const revision = replica && storedRevision(draft, tenant, replica.spec.revision);
+  if (node === undefined || account === undefined || revision === undefined) return true;
+  if (nodeEpoch(draft, spec.node)?.state !== 'Open') return true;
+  return checkPlacementRules(context, draft, { tenant, revision, node, account }) !== undefined;
+}
+
 interface FreedHold {
   readonly tenant: string;
   readonly name: string;
@@ -186,7 +203,12 @@ function freeHold(
     const gang = storedReplica(draft, tenant, stored.spec.owner.name)?.spec.gang;
     const members = gang === undefined ? undefined : gangStatus(draft, tenant, gang);
     if (gang !== undefined && members !== undefined) {
-      if (members.state === 'Committed' && !isOwnerEnding && context.checks.has('gang.committed'))
+      if (
+        members.state === 'Committed' &&
+        !isOwnerEnding &&
+        context.checks.has('gang.committed') &&
+        !isStranded(context, draft, tenant, stored)
+      )
         return reject('GangCommitted', `gang ${gang} is committed: its members go forward`);
       if (context.checks.has('gang.count'))
         putStatus(draft, 'Gang', tenant, gang, {

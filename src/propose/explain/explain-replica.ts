@@ -81,6 +81,14 @@ export function shownRefusal({ quota, nodes, fits, rejections }: PlacementFacts,
   return fits.count > 0 ? quota.message : `${quota.message}, and ${onNodes}`;
 }
 
+/** Where room is made: `2 replicas have to leave node n7 for it`. */
+export function shownRoom({ node, evictions }: NonNullable<PlacementFacts['room']>, it: string): string {
+  if (evictions === 0) return `what ${it} needs comes free on node ${node}`;
+  return evictions === 1
+    ? `1 replica has to leave node ${node} for ${it}`
+    : `${evictions} replicas have to leave node ${node} for ${it}`;
+}
+
 function stateOf(
   { replica, placement }: ReplicaFacts,
   stage: Stage,
@@ -90,7 +98,7 @@ function stateOf(
   if (stage === 'Failed') return 'Failed';
   if (isTerminal(stage)) return 'Ended';
   if (stage === 'Queued' && placement !== undefined)
-    return placement.isPlaceable ? 'OnItsWay' : 'CannotBePlaced';
+    return placement.isPlaceable || placement.room !== undefined ? 'OnItsWay' : 'CannotBePlaced';
   if (stage === 'Queued' && replica.status?.conditions?.some(isRetrying) === true) return 'CannotBePlaced';
   return isWaiting ? 'OnItsWay' : 'AsWanted';
 }
@@ -113,6 +121,7 @@ function verdict(
       if (state === 'CannotBePlaced' && placement !== undefined)
         return `cannot be placed: ${shownRefusal(placement, 'it')}`;
       if (state === 'CannotBePlaced') return `was not placed yet${because}`;
+      if (placement?.room !== undefined) return `waits for the scheduler; ${shownRoom(placement.room, 'it')}`;
       return placement === undefined
         ? 'waits for the scheduler'
         : `waits for the scheduler; ${placement.fits.count} of ${placement.nodes} nodes would take it now`;

@@ -3,7 +3,7 @@ import type { Explanation, PlacementFacts } from '../../model/explanation.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
-import { explainReplica, type ObjectSide, shownRefusal } from './explain-replica.js';
+import { explainReplica, type ObjectSide, shownRefusal, shownRoom } from './explain-replica.js';
 
 export interface WorkloadFacts {
   readonly workload: Workload;
@@ -27,7 +27,7 @@ export function explainWorkload({ workload, replicas, placement }: WorkloadFacts
   const desired = isBatch ? completionsOf(spec) : (status?.desired ?? spec.replicas ?? 0);
   const there = isBatch ? (status?.batch?.succeeded ?? 0) : (status?.servingReplicas ?? 0);
   const isWaiting = (stages.Queued ?? 0) > 0;
-  const cannot = isWaiting && placement?.isPlaceable === false;
+  const cannot = isWaiting && placement?.isPlaceable === false && placement.room === undefined;
   const state = ((): Explanation['state'] => {
     if (isSeen && status?.conditions?.some(({ type, status: is }) => type === 'Failed' && is === 'True'))
       return 'Failed';
@@ -89,6 +89,8 @@ function verdict(parts: {
   if (state === 'Failed') return `has failed: ${reason ?? 'see its conditions'} (${count})`;
   if (state === 'CannotBePlaced' && placement !== undefined)
     return `cannot be placed: ${shownRefusal(placement, placement.replica)}; ${count}`;
+  if (state === 'OnItsWay' && placement?.room !== undefined)
+    return `is not complete: ${count}; ${shownRoom(placement.room, placement.replica)}`;
   const where = limitedBy === undefined ? '' : ` at ${limitedBy}`;
   return `is not complete: ${count}; it waits${where}${reason === undefined ? '' : `: ${reason}`}`;
 }

@@ -88,6 +88,18 @@ describe('why, of a replica', () => {
       { state: 'OnItsWay', reason: 'NotTriedYet' },
     ],
     [
+      'waits for the scheduler; 2 replicas have to leave node n1 for it',
+      replica('Queued'),
+      { placement: placement({ room: { node: 'n1', evictions: 2 } }) },
+      { state: 'OnItsWay', reason: 'NotTriedYet', nextMove: 'scheduler' },
+    ],
+    [
+      'waits for the scheduler; what it needs comes free on node n1',
+      replica('Queued'),
+      { placement: placement({ room: { node: 'n1', evictions: 0 } }) },
+      { state: 'OnItsWay' },
+    ],
+    [
       'holds capacity and is not bound yet: Because',
       replica('Scheduled'),
       {},
@@ -224,6 +236,13 @@ describe('why, of a workload', () => {
         fits: { count: 2, nodes: ['n3', 'n4'] },
       }),
       { limitedBy: 'Quota', reason: 'QuotaExceeded', message: 'tenant bank has too much' },
+    ],
+    [
+      'is not complete: 2 of 3 serve; 1 replica has to leave node n1 for score-0-1',
+      workload({ observedGeneration: 1, desired: 3, servingReplicas: 2, progress }),
+      [replica('Queued')],
+      placement({ room: { node: 'n1', evictions: 1 } }),
+      { state: 'OnItsWay' },
     ],
     [
       'is not complete: 2 of 3 serve; it waits at NodeStart: Pulling',

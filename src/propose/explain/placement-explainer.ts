@@ -4,10 +4,11 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { Records } from '../../model/ports.js';
 import { objectKey, tenantAccountKey, workloadAccountKey } from '../../model/records.js';
 import { CellState } from '../cell-state.js';
-import type { NodeAgeMs, Verdict } from '../contract.js';
+import type { NodeAgeMs, PendingReplica, Verdict } from '../contract.js';
 import type { Plugin } from '../plugin.js';
 import { verdictsOn } from '../verdicts.js';
 import type { PlacementLook } from './explainer.js';
+import { foreseenRoom } from './foreseen-room.js';
 import { placementFacts } from './placement-facts.js';
 
 export interface PlacementExplainerParts {
@@ -32,10 +33,15 @@ export class PlacementExplainer implements PlacementLook {
   async factsOf(replica: Replica): Promise<PlacementFacts | undefined> {
     const cell = await this.#pictureFor(replica);
     const onlyNode = this.#nodeOfSlot(replica);
-    return placementFacts(cell, classKeyOf(replica), replica.metadata.name, {
+    const facts = placementFacts(cell, classKeyOf(replica), replica.metadata.name, {
       ...this.#options(),
       ...(onlyNode !== undefined && { onlyNode }),
     });
+    if (facts === undefined || facts.isPlaceable || facts.quota !== undefined) return facts;
+    // Gangs make room for all their members at once.
+    if (replica.spec.gang !== undefined) return facts;
+    const room = await foreseenRoom(this.parts, cell, pendingOf(replica), this.#options());
+    return room === undefined ? facts : { ...facts, room };
   }
 
   async verdictsOn(replica: Replica, node: string): Promise<readonly Verdict[] | undefined> {
@@ -90,5 +96,13 @@ export class PlacementExplainer implements PlacementLook {
     return cell;
   }
 }
+
+const pendingOf = (replica: Replica): PendingReplica => {
+  const { metadata, spec } = replica;
+  return {
+    ...{ tenant: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid },
+    ...{ classKey: classKeyOf(replica), workload: spec.workload, slot: spec.slot, sinceMs: 0 },
+  };
+};
 
 const classKeyOf = ({ metadata, spec }: Replica): string => `${metadata.namespace}/${spec.revision}`;

@@ -3,8 +3,9 @@ import type { Gang } from '../../model/kinds/gang.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
+import type { ObjectIndex } from '../../model/object-index.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
-import { type Acting, keyOfObject, splitKey } from '../runtime/acting.js';
+import { type Acting, keyOfObject, noKeys, splitKey } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
 import { FirstSeen } from '../runtime/first-seen.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
@@ -16,7 +17,11 @@ const endedFinalizer = 'berth.dev/ended';
 export class HoldReconciler implements Reconciler {
   readonly #seen: FirstSeen;
 
-  constructor(private readonly acting: Acting) {
+  constructor(
+    private readonly acting: Acting,
+    /** Replicas by the node they may run on. */
+    private readonly onNode: Pick<ObjectIndex<Replica>, 'of'>,
+  ) {
     this.#seen = new FirstSeen(acting.env);
   }
 
@@ -29,12 +34,17 @@ export class HoldReconciler implements Reconciler {
       return done;
     }
     const { uid } = reservation.metadata;
-    const state = `${uid} ${reservation.status?.state ?? 'Held'}`;
+    const { state: held = 'Held', awaits = [] } = reservation.status ?? {};
+    // Each victim that has ended brings it further: its time begins anew.
+    const state = `${uid} ${held} ${awaits.length}`;
     this.#seen.retain(key, [state]);
+    const awaited = new Set(awaits.map((victim) => victim.uid));
+    const there = awaited.size === 0 ? [] : [...this.onNode.of(reservation.spec.node)];
     const owner = objects.get<Replica>('Replica', tenant, reservation.spec.owner.name);
     const gang = owner?.spec.gang;
     const verdict = judgeHold({
       ...{ reservation, owner, inStateMs: this.#seen.ageMs(key, state) },
+      victims: there.filter(({ metadata }) => awaited.has(metadata.uid)),
       node: objects.get<Node>('Node', undefined, reservation.spec.node),
       gang: gang === undefined ? undefined : objects.get<Gang>('Gang', tenant, gang),
     });
@@ -70,23 +80,52 @@ export class HoldReconciler implements Reconciler {
   }
 }
 
-/** The holds that a change concerns: their own changes, and those of the replica that they are for. */
-export function* holdKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
-  const { kind } = change;
-  if (kind === 'Node') {
-    const [node, last] = [change.object as Node, change.before as Node | undefined];
-    if (node.spec.drain === undefined || last?.spec.drain !== undefined) return;
-    for (const { metadata, spec } of objects.list<Reservation>('Reservation'))
-      if (spec.node === node.metadata.name) yield keyOfObject(metadata.namespace, metadata.name);
-  }
-  if (kind !== 'Reservation' && kind !== 'Replica') return;
-  const { object, before } = change;
-  const { namespace, name } = object.metadata;
-  if (kind === 'Reservation') yield keyOfObject(namespace, name);
-  if (kind !== 'Replica') return;
-  for (const replica of [object as Replica, before as Replica | undefined]) {
-    const hold = replica?.status?.hold;
-    if (hold !== undefined && objects.get('Reservation', namespace, hold) !== undefined)
-      yield keyOfObject(namespace, hold);
+export const holdKinds: ReadonlySet<string> = new Set(['Node', 'Reservation', 'Replica']);
+
+/**
+ * The holds that a change concerns: their own changes, those of the replica that they are for or wait for, and those of a
+ * node that takes nothing any more.
+ */
+export function holdKeysOf(objects: Objects, change: ObjectChange): readonly string[] {
+  switch (change.kind) {
+    case 'Node': {
+      const [node, last] = [change.object as Node, change.before as Node | undefined];
+      return change.type === 'DELETED' || hasClosed(node, last)
+        ? [...holdKeysOn(objects, node.metadata.name)]
+        : noKeys;
+    }
+    case 'Reservation':
+      return [keyOfObject(change.object.metadata.namespace, change.object.metadata.name)];
+    case 'Replica':
+      return holdKeysOfReplica(objects, change.object as Replica, change.before as Replica | undefined);
+    default:
+      return noKeys;
   }
 }
+
+function holdKeysOfReplica(
+  objects: Objects,
+  replica: Replica,
+  before: Replica | undefined,
+): readonly string[] {
+  const { hold, stage, awaitedBy } = replica.status ?? {};
+  const holdBefore = before?.status?.hold;
+  // As nearly all are: nothing is made for them.
+  if (hold === undefined && holdBefore === undefined && awaitedBy === undefined) return noKeys;
+  const { namespace } = replica.metadata;
+  const keys = [hold, holdBefore]
+    .filter((name) => name !== undefined)
+    .filter((name) => objects.get('Reservation', namespace, name) !== undefined)
+    .map((name) => keyOfObject(namespace, name));
+  return awaitedBy !== undefined && stage !== before?.status?.stage ? [...keys, awaitedBy] : keys;
+}
+
+function* holdKeysOn(objects: Objects, node: string): Generator<string> {
+  for (const { metadata, spec } of objects.list<Reservation>('Reservation'))
+    if (spec.node === node) yield keyOfObject(metadata.namespace, metadata.name);
+}
+
+const hasClosed = (node: Node, last: Node | undefined): boolean =>
+  (node.spec.drain !== undefined && last?.spec.drain === undefined) ||
+  (node.spec.unschedulable === true && last?.spec.unschedulable !== true) ||
+  (node.status?.reachability === 'Lost' && last?.status?.reachability !== 'Lost');

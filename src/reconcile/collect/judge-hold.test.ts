@@ -19,7 +19,14 @@ const owner = (stage: string, status: object = {}, metadata: object = {}): Repli
   objectOf('Replica', 't', 'web-0-1', { metadata, status: { stage, hold: 'hold-1', ...status } }) as Replica;
 const gang = (state: string): Gang => objectOf('Gang', 't', 'web', { status: { state } }) as Gang;
 const scheduled = owner('Scheduled');
-const draining = objectOf('Node', undefined, 'n', { spec: { drain: {} } }) as Node;
+const nodeOf = (spec: object, status: object = {}): Node =>
+  objectOf('Node', undefined, 'n', { spec, status }) as Node;
+const draining = nodeOf({ drain: {} });
+const lost = nodeOf({}, { reachability: 'Lost', gate: { state: 'Closed' } });
+const suspect = nodeOf({}, { reachability: 'Suspect', gate: { state: 'Closed' } });
+const ofGang = hold('Held', { intent: 'Gang' });
+const victim = (stage: string): Replica =>
+  objectOf('Replica', 't', 'guest', { status: { stage } }) as Replica;
 const released = (reason: string): HoldVerdict => ({ kind: 'Release', as: 'Released', reason });
 const expired: HoldVerdict = { kind: 'Release', as: 'Expired', reason: 'DeadlinePassed' };
 
@@ -28,10 +35,44 @@ describe('a hold', () => {
     ['is kept until its deadline', { inStateMs: 10_000 }, { kind: 'Keep', ms: 20_000 }],
     ['expires at its deadline', { inStateMs: 30_000 }, expired],
     ['goes when its node drains', { node: draining }, released('NodeDrains')],
+    ['goes when its node is lost', { node: lost }, released('NodeLost')],
+    ['goes with its node', { node: undefined }, released('NodeGone')],
+    ['is kept while its node is only late', { node: suspect }, { kind: 'Keep', ms: 30_000 }],
+    ...(
+      [
+        ['drains', draining, 'NodeDrains'],
+        ['is lost', lost, 'NodeLost'],
+        ['is gone', undefined, 'NodeGone'],
+      ] as const
+    ).map(([what, node, reason]): [string, Partial<HoldInput>, HoldVerdict] => [
+      `of a committed gang goes when its node ${what}: its member goes forward elsewhere`,
+      { node, reservation: ofGang, gang: gang('Committed') },
+      released(reason),
+    ]),
     [
-      'of a committed gang goes forward although its node drains',
-      { node: draining, reservation: hold('Held', { intent: 'Gang' }), gang: gang('Committed') },
+      'of a committed gang whose node takes nothing for longer than its deadline goes',
+      {
+        node: nodeOf({ unschedulable: true }),
+        reservation: ofGang,
+        gang: gang('Committed'),
+        inStateMs: 30_000,
+      },
+      released('NodeTakesNothing'),
+    ],
+    [
+      'of a committed gang on a node that is late is kept until its deadline',
+      { node: suspect, reservation: ofGang, gang: gang('Committed'), inStateMs: 10_000 },
+      { kind: 'Keep', ms: 20_000 },
+    ],
+    [
+      'is kept past its deadline while what makes room for it is on its way out',
+      { victims: [victim('Releasing')], inStateMs: 90_000 },
       { kind: 'Keep' },
+    ],
+    [
+      'expires if nobody knows what became of that',
+      { victims: [victim('Unknown')], inStateMs: 30_000 },
+      expired,
     ],
     ['goes with its owner', { owner: undefined }, released('OwnerGone')],
     [
@@ -54,12 +95,12 @@ describe('a hold', () => {
     ],
     [
       'of a gang that gathers expires like any other',
-      { reservation: hold('Held', { intent: 'Gang' }), gang: gang('Reserving'), inStateMs: 30_000 },
+      { reservation: ofGang, gang: gang('Reserving'), inStateMs: 30_000 },
       expired,
     ],
     [
       'of a committed gang does not expire',
-      { reservation: hold('Held', { intent: 'Gang' }), gang: gang('Committed'), inStateMs: 3_000_000 },
+      { reservation: ofGang, gang: gang('Committed'), inStateMs: 3_000_000 },
       { kind: 'Keep' },
     ],
     [
@@ -80,7 +121,8 @@ describe('a hold', () => {
     ]),
   ])('%s', (_name, changed, expected) => {
     const input: HoldInput = {
-      ...{ reservation: hold('Held'), owner: scheduled, gang: undefined, node: undefined, inStateMs: 0 },
+      ...{ reservation: hold('Held'), owner: scheduled, gang: undefined, node: nodeOf({}), inStateMs: 0 },
+      victims: [],
       ...changed,
     };
     expect(judgeHold(input)).toEqual(expected);

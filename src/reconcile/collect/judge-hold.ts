@@ -18,31 +18,52 @@ export interface HoldInput {
   readonly gang: Gang | undefined;
   /** The node it is held on. */
   readonly node: Node | undefined;
-  /** How long this process has seen it in this state. */
+  /** What it awaits the end of, as far as that is still there. */
+  readonly victims: readonly Replica[];
+  /** How long this process has seen it in this state, with as much as it still awaits. */
   readonly inStateMs: number;
 }
 
 /** So long a hold that is over stays to be looked at. */
 const keptMs = 60_000;
 
-/** [L7] A hold whose owner no longer needs it, or that has outlived its deadline, is released. */
-export function judgeHold({ reservation, owner, gang, node, inStateMs }: HoldInput): HoldVerdict {
+/**
+ * [L7] A hold whose owner no longer needs it, that cannot become a binding where it is, or that has outlived its deadline
+ * without getting any further, is released.
+ */
+export function judgeHold(input: HoldInput): HoldVerdict {
+  const { reservation, owner, gang, node, victims, inStateMs } = input;
   const { spec, status, metadata } = reservation;
   if (status !== undefined && status.state !== 'Held')
     return inStateMs >= keptMs ? { kind: 'Delete' } : { kind: 'Keep', ms: keptMs - inStateMs };
   const released = (reason: string): HoldVerdict => ({ kind: 'Release', as: 'Released', reason });
   const whyOver = spec.owner.kind === 'Replica' ? whyNotOwned(reservation, owner) : undefined;
   if (whyOver !== undefined) return released(whyOver);
-  // The authority refuses it too: a committed gang goes forward, and its holds with it.
-  if (spec.intent === 'Gang' && gang?.status?.state === 'Committed') return { kind: 'Keep' };
-  if (metadata.deletionTimestamp !== undefined) return released('Deleted');
-  // Nothing can be bound there any more.
-  if (node?.spec.drain !== undefined) return released('NodeDrains');
   const leftMs = spec.deadlineSeconds * 1_000 - inStateMs;
-  return leftMs > 0
-    ? { kind: 'Keep', ms: leftMs }
-    : { kind: 'Release', as: 'Expired', reason: 'DeadlinePassed' };
+  const whyNever = whyNeverBound(node);
+  // A committed gang goes forward: its hold goes only where it cannot, and the authority sees to that too.
+  if (spec.intent === 'Gang' && gang?.status?.state === 'Committed') {
+    if (whyNever !== undefined) return released(whyNever);
+    if (leftMs > 0) return { kind: 'Keep', ms: leftMs };
+    return takesNothing(node) ? released('NodeTakesNothing') : { kind: 'Keep' };
+  }
+  if (metadata.deletionTimestamp !== undefined) return released('Deleted');
+  if (whyNever !== undefined) return released(whyNever);
+  if (leftMs > 0) return { kind: 'Keep', ms: leftMs };
+  // What makes room for it is on its way out. That has a deadline of its own.
+  if (victims.some(({ status: victim }) => victim?.stage === 'Releasing')) return { kind: 'Keep' };
+  return { kind: 'Release', as: 'Expired', reason: 'DeadlinePassed' };
 }
+
+/** Why nothing can be bound on a node any more, as far as anybody can tell. */
+function whyNeverBound(node: Node | undefined): string | undefined {
+  if (node === undefined) return 'NodeGone';
+  if (node.spec.drain !== undefined) return 'NodeDrains';
+  return node.status?.reachability === 'Lost' ? 'NodeLost' : undefined;
+}
+
+const takesNothing = (node: Node | undefined): boolean =>
+  node?.spec.unschedulable === true || node?.status?.gate?.state === 'Closed';
 
 function whyNotOwned({ metadata, spec }: Reservation, owner: Replica | undefined): string | undefined {
   if (owner === undefined || owner.metadata.uid !== spec.owner.uid) return 'OwnerGone';

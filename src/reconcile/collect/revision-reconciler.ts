@@ -2,7 +2,7 @@ import { isBerthError } from '../../model/errors.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
-import { type Acting, keyOfObject, splitKey } from '../runtime/acting.js';
+import { type Acting, keyOfObject, noKeys, splitKey } from '../runtime/acting.js';
 import type { ObjectIndex } from '../../model/object-index.js';
 import { done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import type { SlotIndex } from '../workload/slot-index.js';
@@ -13,15 +13,16 @@ import { judgeRevisions } from './judge-revisions.js';
  * The workloads of which a change may leave a revision that nobody needs. How far a replica has come does not: only that
  * it is there, and what its workload says.
  */
-export function* revisionKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
+export function revisionKeysOf(objects: Objects, change: ObjectChange): readonly string[] {
   const { kind, type } = change;
-  if (kind === 'Replica' && type === 'MODIFIED') return;
-  yield* workloadKeysOf(objects, change);
-  if (kind !== 'Workload' || type !== 'MODIFIED') return;
+  if (kind === 'Replica' && type === 'MODIFIED') return noKeys;
+  const keys = workloadKeysOf(objects, change);
+  if (kind !== 'Workload' || type !== 'MODIFIED') return keys;
   // A parsed boundary: the kind says so.
   const [after, before] = [change.object as Workload, change.before as Workload | undefined];
-  if (after.status?.currentRevision !== before?.status?.currentRevision)
-    yield keyOfObject(after.metadata.namespace, after.metadata.name);
+  return after.status?.currentRevision === before?.status?.currentRevision
+    ? keys
+    : [...keys, keyOfObject(after.metadata.namespace, after.metadata.name)];
 }
 
 /** Deletes revisions that nobody needs any more. Keys are workloads. */

@@ -10,7 +10,7 @@ import type { ObjectIndex } from '../../model/object-index.js';
 import type { ObjectChange, Objects, Outcome } from '../../model/ports.js';
 import { refOf } from '../../model/replica-ref.js';
 import { isTerminal } from '../../model/stages.js';
-import type { Acting } from '../runtime/acting.js';
+import { type Acting, noKeys } from '../runtime/acting.js';
 import { FirstSeen } from '../runtime/first-seen.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { requeueOf, type Verdict, verdictOf, whyNot, worstOf } from '../runtime/verdict.js';
@@ -194,20 +194,22 @@ export class DrainReconciler implements Reconciler {
   }
 }
 
+export const drainKinds: ReadonlySet<string> = new Set(['Node', 'Replica']);
+
 /** The nodes whose drain a change may concern. */
-export function* drainKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
+export function drainKeysOf(objects: Objects, change: ObjectChange): readonly string[] {
   if (change.kind === 'Node') {
     const [node, before] = [change.object as Node, change.before as Node | undefined];
-    if (change.type !== 'MODIFIED' || !isDeepStrictEqual(node.spec, before?.spec)) yield node.metadata.name;
-    return;
+    const isNews = change.type !== 'MODIFIED' || !isDeepStrictEqual(node.spec, before?.spec);
+    return isNews ? [node.metadata.name] : noKeys;
   }
-  if (change.kind !== 'Replica') return;
+  if (change.kind !== 'Replica') return noKeys;
   const [replica, before] = [change.object as Replica, change.before as Replica | undefined];
   const name = replica.status?.binding?.node;
   const isNews = change.type === 'DELETED' || replica.status?.stage !== before?.status?.stage;
-  if (name === undefined || !isNews) return;
+  if (name === undefined || !isNews) return noKeys;
   const node = objects.get<Node>('Node', undefined, name);
-  if (node !== undefined && drivesAway(node)) yield name;
+  return node !== undefined && drivesAway(node) ? [name] : noKeys;
 }
 
 const drivesAway = ({ spec }: Node): boolean =>

@@ -8,7 +8,8 @@ import { endpointsKeysOf } from './endpoints-keys.js';
 const onNode = new ObjectIndex<Replica>(new FakeObjects(), 'Replica', () => undefined);
 const keys = (after: Replica, before?: Replica): string[] => [
   ...endpointsKeysOf(onNode, {
-    ...{ type: before === undefined ? 'ADDED' : 'MODIFIED', kind: 'Replica', object: after, before },
+    ...{ type: before === undefined ? 'ADDED' : 'MODIFIED', kind: 'Replica', version: 1 },
+    ...{ object: after, before },
   }),
 ];
 

@@ -3,34 +3,38 @@ import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { ObjectIndex } from '../../model/object-index.js';
 import type { ObjectChange } from '../../model/ports.js';
-import { keyOfObject } from '../runtime/acting.js';
+import { keyOfObject, noKeys } from '../runtime/acting.js';
 import { workloadKeyOf } from '../workload/workload-keys.js';
 
+export const endpointsKinds: ReadonlySet<string> = new Set(['Workload', 'Replica', 'Endpoints', 'Node']);
+
 /** The services whose endpoints a change may concern. */
-export function* endpointsKeysOf(onNode: ObjectIndex<Replica>, change: ObjectChange): Generator<string> {
+export function endpointsKeysOf(onNode: ObjectIndex<Replica>, change: ObjectChange): readonly string[] {
   const { kind, type } = change;
   switch (kind) {
     case 'Workload':
-      if (type === 'ADDED') yield keyOfObject(change.object.metadata.namespace, change.object.metadata.name);
-      return;
+      return type === 'ADDED'
+        ? [keyOfObject(change.object.metadata.namespace, change.object.metadata.name)]
+        : noKeys;
     case 'Replica': {
       const [after, before] = [change.object as Replica, change.before as Replica | undefined];
-      if (type === 'DELETED' || trafficMark(after) !== trafficMark(before)) yield workloadKeyOf(after);
-      return;
+      const isNews = type === 'DELETED' || trafficMark(after) !== trafficMark(before);
+      return isNews ? [workloadKeyOf(after)] : noKeys;
     }
     case 'Endpoints': {
       // Somebody else wrote or deleted them: a workload has those that are its own.
       const { metadata } = change.object as Endpoints;
-      if (type === 'DELETED') yield keyOfObject(metadata.namespace, metadata.name);
-      return;
+      return type === 'DELETED' ? [keyOfObject(metadata.namespace, metadata.name)] : noKeys;
     }
     case 'Node': {
       const [after, before] = [change.object as Node, change.before as Node | undefined];
-      if (type === 'MODIFIED' && nodeMark(after) === nodeMark(before)) return;
+      if (type === 'MODIFIED' && nodeMark(after) === nodeMark(before)) return noKeys;
       const keys = new Set<string>();
       for (const replica of onNode.of(after.metadata.name)) keys.add(workloadKeyOf(replica));
-      yield* keys;
+      return [...keys];
     }
+    default:
+      return noKeys;
   }
 }
 

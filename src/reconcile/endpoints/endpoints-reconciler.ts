@@ -8,6 +8,7 @@ import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Outcome } from '../../model/ports.js';
 import { refOf } from '../../model/replica-ref.js';
 import { isTerminal } from '../../model/stages.js';
+import { awaitsWithdrawal } from '../../model/withdrawal.js';
 import type { BrakeObserver } from '../../observe/brake-observer.js';
 import { shownBrake } from '../../observe/brakes.js';
 import { type Acting, splitKey } from '../runtime/acting.js';
@@ -17,7 +18,14 @@ import { Pace } from '../runtime/pace.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import type { SlotIndex } from '../workload/slot-index.js';
 import { endpointsOf, type TrafficMember } from './endpoints-of.js';
-import { isListedAt, isNodeLost, lostSettleMs, nextTrafficStep, permitsFor } from './next-traffic-step.js';
+import {
+  isListedAt,
+  isNodeLost,
+  lostSettleMs,
+  nextTrafficStep,
+  permitsFor,
+  type TrafficStep,
+} from './next-traffic-step.js';
 
 export interface EndpointsParts {
   readonly acting: Acting;
@@ -28,7 +36,7 @@ export interface EndpointsParts {
 
 // Endpoints of many replicas are large, and written whole: 10,000 of them every five seconds at the most.
 const replicasPerRestMs = 2;
-// So many leave with one publication; the rest with the next.
+// So many leave with one publication. Of the rest, those that shall stop leave after it, the others with the next.
 const leavingMax = 32;
 // What is kept although nothing is heard of it is looked at again after so long.
 const keptLookMs = 5_000;
@@ -61,10 +69,18 @@ export class EndpointsReconciler implements Reconciler {
     const endpoints = acting.objects.get<Endpoints>('Endpoints', tenant, name);
     const members = this.#members(key, workload);
     this.#pace.looked(key, members.length);
-    const isPublished = await this.#publish(workload, endpoints, members);
+    const leaving = members.filter(
+      ({ replica, step }) => replica.status?.isListed === true && !isListedAt(step, replica),
+    );
+    // Those that shall stop last: only they may leave after the publication.
+    const inOrder = leaving.map(({ replica }) => replica).toSorted((a, b) => lastness(a) - lastness(b));
+    const isPublished = await this.#publish(workload, endpoints, members, inOrder.slice(0, leavingMax));
     if (isPublished !== undefined && signal.aborted) return done;
     const operations = [
       ...(isPublished === undefined ? [] : [() => Promise.resolve(isPublished)]),
+      ...(isPublished?.kind === 'Committed'
+        ? inOrder.slice(leavingMax).flatMap((replica) => this.#withdrawalOf(replica, isPublished) ?? [])
+        : []),
       ...members.flatMap((member) => this.#moveOf(member) ?? []),
     ];
     const requeue = await carryOut(acting, 'endpoints', key, operations, signal);
@@ -130,39 +146,52 @@ export class EndpointsReconciler implements Reconciler {
     workload: Workload,
     before: Endpoints | undefined,
     members: readonly TrafficMember[],
+    leaving: readonly Replica[],
   ): Promise<Outcome<unknown> | undefined> {
     const { authority, actor } = this.parts.acting;
     const { namespace: tenant = '', name, uid, generation } = workload.metadata;
     const endpoints = { ...endpointsOf(members), observedGeneration: generation };
-    const leaving = members
-      .filter(({ replica, step }) => replica.status?.isListed === true && !isListedAt(step, replica))
-      .slice(0, leavingMax)
-      .map(({ replica }) => refOf(replica));
     const { conditions: _, ...published } = before?.status ?? {};
     if (before !== undefined && leaving.length === 0 && isDeepStrictEqual(published, endpoints))
       return undefined;
     const seen = before?.metadata.resourceVersion;
     return authority.publish({
-      ...{ actor, tenant, workload: name, workloadUid: uid, endpoints, leaving },
+      ...{ actor, tenant, workload: name, workloadUid: uid, endpoints },
+      leaving: leaving.map(refOf),
       ...(seen !== undefined && { seen }),
     });
   }
 
+  #withdrawalOf(
+    replica: Replica,
+    { revision }: { readonly revision: string },
+  ): (() => Promise<Outcome<unknown>>) | undefined {
+    if (!awaitsWithdrawal(replica)) return undefined;
+    const { authority, actor } = this.parts.acting;
+    const { workload } = replica.spec;
+    return () => authority.withdraw({ actor, replica: refOf(replica), workload, seen: revision });
+  }
+
   #moveOf({ replica, step }: TrafficMember): (() => Promise<Outcome<unknown>>) | undefined {
-    if (step.kind !== 'Enter' && step.kind !== 'Leave') return undefined;
+    if (step.kind !== 'Enter' && step.kind !== 'Leave' && step.kind !== 'Withdrawn') return undefined;
     const { authority, actor } = this.parts.acting;
     const [from, to] =
       step.kind === 'Enter' ? (['Ready', 'Serving'] as const) : (['Serving', 'Ready'] as const);
     return () =>
       authority.move({
         ...{ actor, replica: refOf(replica), from, to },
-        reason: step.kind === 'Enter' ? 'ReadyLongEnough' : step.reason,
+        reason: reasonOf(step),
         ...(step.kind === 'Leave' && { evidence: { signal: step.on, message: step.message } }),
         // From where it is now: a later move of the same sort is another one.
         operation: `traffic/${replica.metadata.uid}/${to}/${replica.metadata.resourceVersion}`,
       });
   }
 }
+
+const lastness = (replica: Replica): number => (awaitsWithdrawal(replica) ? 1 : 0);
+
+const reasonOf = (step: TrafficStep & { readonly kind: 'Enter' | 'Leave' | 'Withdrawn' }): string =>
+  step.kind === 'Leave' ? step.reason : step.kind === 'Enter' ? 'ReadyLongEnough' : 'Withdrawn';
 
 function waitMsOf({ step, node, replica }: TrafficMember): number {
   if (step.kind === 'Wait') return step.ms;

@@ -46,6 +46,11 @@ const table: readonly Row[] = [
   ['ready on a node that is lost', 'Ready', {}, { node: nodeAt('Lost') }, 'Out', false],
   ['heard of again, still listed', 'Ready', listed, { minReadySeconds: 10 }, 'Enter', true],
   ['serves', 'Serving', listed, {}, 'List', true],
+  ['serving, and was taken out of the endpoints before', 'Serving', {}, {}, 'Withdrawn', false],
+  [
+    ...(['serving, taken out, on a node that is lost with many others', 'Serving', {}] as const),
+    ...([{ node: nodeAt('Lost'), lostMs: 9_000, brake: 'many' }, 'Withdrawn', false] as const),
+  ],
   ['serves, and its probe fails', 'Serving', { ...listed, ...failing }, {}, 'Leave', false],
   ['serves on a node that is late', 'Serving', listed, { node: nodeAt('Suspect') }, 'List', true],
   ['its node has just been lost', 'Serving', listed, { node: nodeAt('Lost'), lostMs: 0 }, 'List', true],

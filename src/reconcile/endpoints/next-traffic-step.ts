@@ -14,6 +14,8 @@ export type TrafficStep =
   | { readonly kind: 'List' }
   /** It is listed as it was last known, although nothing is heard of it: so many are silent that it says little. */
   | { readonly kind: 'Keep'; readonly why: string }
+  /** It was taken out of the endpoints, and whoever did so got no further: Serving → Ready, from where it may come back. */
+  | { readonly kind: 'Withdrawn' }
   /** It serves no more, and its process goes on: Serving → Ready. */
   | {
       readonly kind: 'Leave';
@@ -68,6 +70,8 @@ export function nextTrafficStep(input: TrafficInput): TrafficStep {
           ...{ kind: 'Leave', on: 'readinessFailed', reason: 'ReadinessLost' },
           message: readiness?.message ?? 'its probe fails',
         };
+      // Listed again as it is, it would be asked to stop while clients are sent to it.
+      if (!isListed) return { kind: 'Withdrawn' };
       if (!isLost) return { kind: 'List' };
       if (brake !== undefined) return { kind: 'Keep', why: brake };
       if (lostMs < lostSettleMs) return { kind: 'List' };

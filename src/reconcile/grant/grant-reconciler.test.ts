@@ -7,8 +7,8 @@ const ledger = (used: string, granted: string | undefined) =>
   objectOf('TenantLedger', undefined, 't', {
     status: { used: { cpu: used }, ...(granted && { grant: { amounts: { cpu: granted } } }) },
   });
-const keys = (change: Omit<ObjectChange, 'kind'>): string[] => [
-  ...tenantKeysOf({ ...change, kind: change.object.kind }),
+const keys = (change: Omit<ObjectChange, 'kind' | 'version'>): string[] => [
+  ...tenantKeysOf({ ...change, kind: change.object.kind, version: 1 }),
 ];
 
 describe('the tenants that a change concerns', () => {

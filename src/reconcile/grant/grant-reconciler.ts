@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Tenant } from '../../model/kinds/tenant.js';
 import type { TenantLedger } from '../../model/kinds/tenant-ledger.js';
 import type { ObjectChange } from '../../model/ports.js';
-import type { Acting } from '../runtime/acting.js';
+import { type Acting, noKeys } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
 import { done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { needsGrant } from './needs-grant.js';
@@ -22,16 +22,16 @@ export class GrantReconciler implements Reconciler {
   }
 }
 
+export const tenantKinds: ReadonlySet<string> = new Set(['Tenant', 'TenantLedger']);
+
 /** Ledgers change with every placement; what is granted changes rarely. */
-export function* tenantKeysOf(change: ObjectChange): Generator<string> {
+export function tenantKeysOf(change: ObjectChange): readonly string[] {
   const { type, kind } = change;
-  if (kind !== 'Tenant' && kind !== 'TenantLedger') return;
+  if (!tenantKinds.has(kind)) return noKeys;
   const { object, before } = change;
-  if (kind === 'Tenant') {
-    yield object.metadata.name;
-    return;
-  }
+  if (kind === 'Tenant') return [object.metadata.name];
   const grantOf = (ledger: typeof object | undefined): unknown =>
     (ledger as TenantLedger | undefined)?.status?.grant;
-  if (type !== 'MODIFIED' || !isDeepStrictEqual(grantOf(object), grantOf(before))) yield object.metadata.name;
+  const isNews = type !== 'MODIFIED' || !isDeepStrictEqual(grantOf(object), grantOf(before));
+  return isNews ? [object.metadata.name] : noKeys;
 }

@@ -44,6 +44,12 @@ export interface RepairInput {
   readonly brake: BrakeState;
 }
 
+/** What decides while it may run: neither what its workload wants of a lost one, nor who else is silent. */
+export type RunningInput = Pick<
+  RepairInput,
+  'stage' | 'node' | 'inStageMs' | 'startDeadlineSeconds' | 'graceSeconds'
+>;
+
 /** The next step of a repair. `ms`: when to look again although nothing changes. */
 export type RepairStep =
   | { readonly kind: 'wait'; readonly ms?: number }
@@ -119,8 +125,11 @@ export function nextRepairStep(input: RepairInput): RepairStep {
   }
 }
 
-/** [L5] What its lease and the deadline of its stage say. */
-function whileItMayRun(input: RepairInput): RepairStep {
+/**
+ * [L5] What its lease and the deadline of its stage say. For whoever knows that it is neither lost nor ended: most are
+ * not, and less need be looked up for them.
+ */
+export function whileItMayRun(input: RunningInput): RepairStep {
   const { node, inStageMs } = input;
   // Of a node that nobody ever heard of, silence is counted from the first look at what is bound there.
   const silentMs = node?.silentMs ?? inStageMs;
@@ -135,7 +144,7 @@ function whileItMayRun(input: RepairInput): RepairStep {
   return wait(Math.min(leftMs, silenceLeftMs ?? leftMs));
 }
 
-function deadlineOf({ stage, startDeadlineSeconds, graceSeconds }: RepairInput):
+function deadlineOf({ stage, startDeadlineSeconds, graceSeconds }: RunningInput):
   | {
       readonly ms: number;
       readonly reason: UnknownReason;

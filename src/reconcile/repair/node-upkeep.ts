@@ -36,7 +36,7 @@ export class NodeUpkeep implements Reconciler {
       due(attestation.operation, attestation.forSeconds * 1_000, () =>
         authority.attest({
           ...{ actor, node: key, nodeEpoch: epoch, isOver: true, reason: 'Expired', forSeconds: 0 },
-          operation: `${attestation.operation}/over`,
+          ...{ given: attestation.operation, operation: `${attestation.operation}/over` },
         }),
       );
     if (overrunId !== undefined)

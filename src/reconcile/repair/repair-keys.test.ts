@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { FakeObjects } from '../../model/fake-objects.fixture.js';
+import { FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 import type { Replica } from '../../model/kinds/replica.js';
+import type { BerthObject } from '../../model/object.js';
 import { ObjectIndex } from '../../model/object-index.js';
 import { boundTo, replicaOf } from '../workload/workload.fixture.js';
-import { allRepairKeys, nodeItMayRunOn } from './repair-keys.js';
+import { allRepairKeys, nodeItMayRunOn, repairKeysOf } from './repair-keys.js';
 
 describe('[L5] what repair looks at from time to time', () => {
   it('is all on nodes that are silent, and on others what has a deadline: what runs there keeps nobody waiting', () => {
@@ -18,5 +19,44 @@ describe('[L5] what repair looks at from time to time', () => {
     const keys = [...allRepairKeys(index, (node) => node === 'well')];
     const slots = keys.map((key) => Number(key.split('-')[1])).toSorted((a, b) => a - b);
     expect(slots).toEqual([...[0, 1, 4, 5], ...[10, 11, 12, 13, 14, 15]]);
+  });
+});
+
+describe('[L9] what wakes repair', () => {
+  const objects = new FakeObjects();
+  objects.put(replicaOf(0, 'Serving', boundTo('well')));
+  objects.put(replicaOf(1, 'Unknown', boundTo('silent')));
+  const index = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
+  index.fill();
+  const woken = (kind: string, object: object, before: object): readonly string[] => [
+    ...repairKeysOf(index, (node) => node === 'well', {
+      ...{ type: 'MODIFIED', kind, version: 1, object: object as BerthObject, before: before as BerthObject },
+    }),
+  ];
+  const at = (stage: 'Bound' | 'Starting' | 'Ready' | 'Unknown', node: string, status: object = {}): object =>
+    replicaOf(0, stage, { ...boundTo(node), ...status });
+  const own = 't/web-0-1';
+
+  it('is another stage, unless it runs where somebody is heard of', () => {
+    expect(woken('Replica', at('Starting', 'well'), at('Bound', 'well'))).toEqual([own]);
+    expect(woken('Replica', at('Ready', 'well'), at('Starting', 'well'))).toEqual([]);
+    expect(woken('Replica', at('Ready', 'silent'), at('Starting', 'silent'))).toEqual([own]);
+    expect(woken('Replica', at('Unknown', 'well'), at('Ready', 'well'))).toEqual([own]);
+  });
+
+  it('is that another has its slot, and not what repair said itself', () => {
+    const said = (type: string): object => ({ conditions: [{ type, status: 'True' }] });
+    const lost = at('Unknown', 'silent');
+    expect(woken('Replica', at('Unknown', 'silent', said('Replaceable')), lost)).toEqual([]);
+    expect(woken('Replica', at('Unknown', 'silent', said('Superseded')), lost)).toEqual([own]);
+  });
+
+  it('is a verdict on a node that decides something about what runs there', () => {
+    const node = (name: string, reachability: string): object =>
+      objectOf('Node', undefined, name, { status: { reachability } });
+    expect(woken('Node', node('well', 'Suspect'), node('well', 'Fresh'))).toEqual([]);
+    expect(woken('Node', node('well', 'Unknown'), node('well', 'Suspect'))).toEqual([own]);
+    expect(woken('Node', node('silent', 'Fresh'), node('silent', 'Lost'))).toHaveLength(1);
+    expect(woken('Node', node('well', 'Unknown'), node('well', 'Unknown'))).toEqual([]);
   });
 });

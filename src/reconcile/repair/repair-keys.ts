@@ -3,7 +3,7 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { ObjectIndex } from '../../model/object-index.js';
 import type { ObjectChange } from '../../model/ports.js';
 import { isTerminal } from '../../model/stages.js';
-import { keyOfObject } from '../runtime/acting.js';
+import { keyOfObject, noKeys } from '../runtime/acting.js';
 
 /** The node that a replica may still run on. */
 export const nodeItMayRunOn = ({ status }: Replica): string | undefined =>
@@ -11,15 +11,26 @@ export const nodeItMayRunOn = ({ status }: Replica): string | undefined =>
 
 const keyOf = ({ metadata }: Replica): string => keyOfObject(metadata.namespace, metadata.name);
 
-/** The replicas that a change concerns: itself, or all on a node of which something else is believed or attested now. */
-export function* repairKeysOf(replicas: ObjectIndex<Replica>, change: ObjectChange): Generator<string> {
+export const repairKinds: ReadonlySet<string> = new Set(['Replica', 'Node']);
+
+/**
+ * The replicas that a change concerns: itself, or all on a node of which something else is believed or attested now.
+ * What repair says itself concerns nobody, nor does what an agent says of a replica that runs on a node that is heard of.
+ */
+export function repairKeysOf(
+  replicas: ObjectIndex<Replica>,
+  isHeard: (node: string) => boolean,
+  change: ObjectChange,
+): readonly string[] {
   if (change.kind === 'Replica') {
     const replica = change.object as Replica;
-    if (replica.status?.binding !== undefined) yield keyOf(replica);
+    const node = replica.status?.binding?.node;
+    if (node === undefined || !isAnotherMatter(replica, change.before as Replica | undefined)) return noKeys;
+    return isRunning(replica) && isHeard(node) ? noKeys : [keyOf(replica)];
   }
   if (change.kind !== 'Node' || !isOfInterest(change.object as Node, change.before as Node | undefined))
-    return;
-  for (const replica of replicas.of(change.object.metadata.name)) yield keyOf(replica);
+    return noKeys;
+  return [...replicas.of(change.object.metadata.name)].map(keyOf);
 }
 
 /**
@@ -38,6 +49,19 @@ export function* allRepairKeys(
 
 const isRunning = ({ status }: Replica): boolean => status?.stage === 'Ready' || status?.stage === 'Serving';
 
+/** It is at another stage, or the same for another time; it is asked to stop; another has its slot; its fence was overrun. */
+function isAnotherMatter(replica: Replica, before: Replica | undefined): boolean {
+  const of = ({ metadata, status }: Replica): readonly unknown[] => [
+    ...[metadata.uid, status?.stage, status?.transitions?.at(-1)?.operation, status?.intent?.operation],
+    ...['Superseded', 'FenceOverrun'].map(
+      (type) => status?.conditions?.find((condition) => condition.type === type)?.status,
+    ),
+  ];
+  const last = before && of(before);
+  return of(replica).some((part, index) => part !== last?.[index]);
+}
+
+/** That a renewal is late decides nothing about what runs there. */
 const isOfInterest = (node: Node, before: Node | undefined): boolean =>
-  before?.status?.reachability !== node.status?.reachability ||
+  (before?.status?.reachability !== node.status?.reachability && node.status?.reachability !== 'Suspect') ||
   before?.status?.attestation?.operation !== node.status?.attestation?.operation;

@@ -24,9 +24,11 @@ import {
   type NodeEvidence,
   type RepairInput,
   type RepairStep,
+  whileItMayRun,
 } from './next-repair-step.js';
 import { overrunShownMs } from './node-upkeep.js';
 import { RepairBudget, type RepairRates } from './repair-budget.js';
+import { Stays } from './stays.js';
 
 export interface RepairParts {
   readonly acting: Acting;
@@ -37,6 +39,8 @@ export interface RepairParts {
   readonly fence: () => FenceRecord;
 }
 
+// However many a brake holds back, they are not looked at more often than this: a zone may have a hundred thousand.
+const msPerHeld = 4;
 const startDeadlineSecondsUsual = 300;
 const graceSecondsUsual = 8;
 
@@ -45,13 +49,18 @@ const graceSecondsUsual = 8;
  * Everything is counted from when this term began at the earliest: a new leader knows nothing of what was before.
  */
 export class RepairReconciler implements Reconciler {
-  readonly #seen: FirstSeen;
+  readonly #stays: Stays;
+  // Overruns that are told for a time.
+  readonly #overruns: FirstSeen;
   readonly #budget: RepairBudget;
   readonly #leadingSince: MonotonicInstant;
+  /** What a brake held back when it was last looked at. */
+  readonly #held = new Set<string>();
 
   constructor(private readonly parts: RepairParts) {
     const { env } = parts.acting;
-    this.#seen = new FirstSeen(env);
+    this.#stays = new Stays(env);
+    this.#overruns = new FirstSeen(env);
     this.#budget = new RepairBudget(env, parts.rates);
     this.#leadingSince = env.clock.monotonic();
   }
@@ -61,23 +70,39 @@ export class RepairReconciler implements Reconciler {
     const { tenant, name } = splitKey(key);
     const replica = acting.objects.get<Replica>('Replica', tenant, name);
     const node = replica?.status?.binding?.node;
+    this.#held.delete(key);
     if (replica === undefined || node === undefined) {
-      this.#seen.retain(key, []);
+      this.#budget.leave(key);
+      this.#stays.forget(key);
+      this.#overruns.retain(key, []);
       return done;
     }
-    if (isTerminal(replica.status?.stage ?? 'Queued')) return this.#endOverrun(key, replica, signal);
+    if (isTerminal(replica.status?.stage ?? 'Queued')) {
+      this.#budget.leave(key);
+      return this.#endOverrun(key, replica, signal);
+    }
     const judgement = freshness.judge(node, this.#leadingSince);
+    const waitsMs = this.#waitsMs(key, replica, judgement);
+    if (waitsMs !== undefined) {
+      this.#budget.leave(key);
+      return waitsMs === 'long' ? done : after(waitsMs, 'a deadline of repair');
+    }
     const { spec } = acting.objects.get<Node>('Node', undefined, node) ?? {};
     const { region = 'local', zone = 'local' } = spec ?? {};
     const brakes = this.parts.brakes.now(this.#leadingSince);
     const brake = brakes.at(region, zone);
     const step = nextRepairStep({ ...this.#input(key, replica, judgement), brake: brake.state });
     permitsOf(step);
-    if (step.kind === 'held') return after(step.ms, 'a brake holds repair back there');
+    const isGivenAway = givesAway(step) && !isSaid(replica, 'Replaceable');
+    if (!isGivenAway) this.#budget.leave(key);
+    if (step.kind === 'held') {
+      this.#held.add(key);
+      return after(Math.max(step.ms, this.#held.size * msPerHeld), 'a brake holds repair back there');
+    }
     if (step.kind === 'wait' || (step.kind === 'tell' && isTold(replica, step)))
       return step.ms === undefined ? done : after(step.ms, 'a deadline of repair');
-    const waitMs = givesAway(step) ? this.#budget.take(`${region}/${zone}`, brake.state === 'Slow') : 0;
-    if (waitMs > 0) return after(waitMs, 'the budget of repair is spent');
+    const waitMs = isGivenAway ? this.#budget.take(key, `${region}/${zone}`, brake.state === 'Slow') : 0;
+    if (waitMs > 0) return after(waitMs, 'its turn in the budget of repair comes');
     const evidence = evidenceOf(judgement, brakes.silentAround(region, zone));
     const operation = this.#operation(replica, step, evidence);
     const requeue = await carryOut(acting, 'repair', key, [operation], signal);
@@ -85,15 +110,46 @@ export class RepairReconciler implements Reconciler {
     return after(step.ms, 'a deadline of repair');
   }
 
+  /**
+   * How long one that may run has until a deadline; undefined: something is to be done. A mass start wakes repair for each
+   * replica, and of nearly all of them there is no more to know.
+   */
+  #waitsMs(key: string, replica: Replica, judgement: Judgement | undefined): number | 'long' | undefined {
+    const { stage = 'Queued' } = replica.status ?? {};
+    if (stage === 'Unknown' || judgement === undefined) return undefined;
+    const isHeard = isHeardOf(judgement);
+    const { inStageMs } = this.#stays.look(key, stageId(replica), isHeard);
+    const { silentMs, leaseMs, leaseRevision } = judgement;
+    // Whether it is attested that all has stopped there matters to those of which nobody knows.
+    const node = { silentMs, leaseMs, leaseRevision, isHeard, isAttested: false };
+    const step = whileItMayRun({ ...{ stage, node, inStageMs }, ...this.#deadlinesOf(replica) });
+    return step.kind === 'wait' ? (step.ms ?? 'long') : undefined;
+  }
+
+  #deadlinesOf({ metadata, spec, status }: Replica): {
+    readonly startDeadlineSeconds: number;
+    readonly graceSeconds: number;
+  } {
+    const { objects } = this.parts.acting;
+    const { namespace } = metadata;
+    const template = objects.get<WorkloadRevision>('WorkloadRevision', namespace, spec.revision)?.spec
+      .template;
+    return {
+      startDeadlineSeconds: template?.startDeadlineSeconds ?? startDeadlineSecondsUsual,
+      graceSeconds: status?.intent?.graceSeconds ?? template?.terminationGraceSeconds ?? graceSecondsUsual,
+    };
+  }
+
   /** That a fence was overrun is told for a time. A later leader counts anew only if something wakes it. */
   async #endOverrun(key: string, replica: Replica, signal: AbortSignal): Promise<Requeue> {
     const { acting } = this.parts;
     const { stage = 'Queued', conditions = [] } = replica.status ?? {};
-    const overrun = conditions.find(({ type, status }) => type === 'FenceOverrun' && status === 'True');
+    const overrun = conditions.find(isTrue('FenceOverrun'));
     const id = overrun && `overrun ${overrun.lastTransitionTime}`;
-    this.#seen.retain(key, id === undefined ? [] : [id]);
+    this.#stays.forget(key);
+    this.#overruns.retain(key, id === undefined ? [] : [id]);
     if (id === undefined) return done;
-    const leftMs = overrunShownMs - this.#seen.ageMs(key, id);
+    const leftMs = overrunShownMs - this.#overruns.ageMs(key, id);
     if (leftMs > 0) return after(leftMs, 'an overrun is told for a time');
     const about = { kind: 'Replica', replica: refOf(replica), stage } as const;
     const { authority, actor } = acting;
@@ -104,28 +160,23 @@ export class RepairReconciler implements Reconciler {
   #input(key: string, replica: Replica, judgement: Judgement | undefined): Omit<RepairInput, 'brake'> {
     const { acting, fence } = this.parts;
     const { objects } = acting;
-    const { metadata, spec, status } = replica;
+    const { status } = replica;
     const node = objects.get<Node>('Node', undefined, status?.binding?.node ?? '');
-    const revision = objects.get<WorkloadRevision>('WorkloadRevision', metadata.namespace, spec.revision);
-    const { template } = revision?.spec ?? {};
     const evidence: NodeEvidence | undefined = judgement && {
       ...{ silentMs: judgement.silentMs, leaseMs: judgement.leaseMs, leaseRevision: judgement.leaseRevision },
-      isHeard: (judgement.arrivalsMs[0] ?? Number.POSITIVE_INFINITY) <= judgement.leaseMs,
+      isHeard: isHeardOf(judgement),
       isAttested: node?.status?.attestation !== undefined,
     };
-    const ids = [stageId(replica), ...(evidence?.isHeard === true ? [`${stageId(replica)} heard`] : [])];
-    this.#seen.retain(key, ids);
-    const [inStageMs = 0, heardMs = 0] = ids.map((id) => this.#seen.ageMs(key, id));
     return {
       stage: status?.stage ?? 'Queued',
       isFenced: status?.binding?.isFenced === true,
       isAskedToStop: status?.intent !== undefined,
-      isReplaced: status?.conditions?.some(isSuperseded) === true,
+      isReplaced: isSaid(replica, 'Superseded'),
       rule: this.#rule(replica),
       node: evidence,
-      ...{ inStageMs, heardMs, fence: fence() },
-      startDeadlineSeconds: template?.startDeadlineSeconds ?? startDeadlineSecondsUsual,
-      graceSeconds: status?.intent?.graceSeconds ?? template?.terminationGraceSeconds ?? graceSecondsUsual,
+      ...this.#stays.look(key, stageId(replica), evidence?.isHeard === true),
+      ...this.#deadlinesOf(replica),
+      fence: fence(),
     };
   }
 
@@ -186,14 +237,21 @@ function isTold(replica: Replica, step: RepairStep & { readonly kind: 'tell' }):
   );
 }
 
-const isSuperseded = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
-  type === 'Superseded' && status === 'True';
+const isTrue =
+  (asked: string) =>
+  ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
+    type === asked && status === 'True';
+
+const isSaid = ({ status }: Replica, type: string): boolean =>
+  status?.conditions?.some(isTrue(type)) === true;
+
+const isHeardOf = ({ ageMs, leaseMs }: Judgement): boolean => ageMs !== undefined && ageMs <= leaseMs;
 
 const lastRevision = ({ status }: Replica): string => status?.transitions?.at(-1)?.revision ?? '0';
 
-/** One stay at one stage. */
-const stageId = (replica: Replica): string =>
-  `${replica.metadata.uid} ${replica.status?.stage} ${lastRevision(replica)}`;
+/** One stay at one stage: what brought it there. */
+const stageId = ({ metadata, status }: Replica): string =>
+  status?.transitions?.at(-1)?.operation ?? `${metadata.uid} ${status?.stage}`;
 
 /** What a verdict was made from, for people. */
 function evidenceOf(

@@ -19,8 +19,8 @@ function open() {
   const objects = new FakeObjects();
   const asked: string[] = [];
   const authority: Pick<Authority, 'attest' | 'remark' | 'settleFence'> = {
-    attest: ({ node, isOver }) => {
-      asked.push(`attest ${node} ${isOver === true ? 'over' : ''}`);
+    attest: ({ node, isOver, given }) => {
+      asked.push(`attest ${node} ${isOver === true ? `over ${given}` : ''}`);
       return Promise.resolve(done);
     },
     remark: ({ clear }) => {
@@ -63,7 +63,7 @@ describe('what is said of a node for a time', () => {
     expect(await look()).toMatchObject({ kind: 'after', ms: 60_000 });
     await pass(60_000);
     expect(await look()).toMatchObject({ kind: 'after', ms: overrunShownMs - 60_000 });
-    expect(asked).toEqual(['attest n1 over']);
+    expect(asked).toEqual(['attest n1 over attest/1']);
     objects.put(objectOf('Node', undefined, 'n1', { status: { ...status, attestation: undefined } }));
     await pass(overrunShownMs);
     expect(await look()).toEqual({ kind: 'done' });

@@ -18,6 +18,9 @@ export interface Acting {
 export const keyOfObject = (namespace: string | undefined, name: string): string =>
   namespace === undefined ? name : `${namespace}/${name}`;
 
+/** Of a change that concerns nobody. */
+export const noKeys: readonly string[] = [];
+
 /** The tenant and name of a key `TENANT/NAME`. */
 export function splitKey(key: string): { readonly tenant: string; readonly name: string } {
   const slash = key.indexOf('/');

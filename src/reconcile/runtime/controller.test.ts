@@ -20,7 +20,8 @@ function open(
   const looked: string[] = [];
   const controller = new Controller({
     ...{ name: 'test', objects, env, report: (problem: Problem) => problems.push(problem) },
-    keysOf: ({ kind, object }) => (kind === 'Thing' ? [keyOf(object.metadata.name)] : []),
+    kinds: new Set(['Thing']),
+    keysOf: ({ object }) => [keyOf(object.metadata.name)],
     listKeys: () => [...objects.list('Thing')].map(({ metadata }) => keyOf(metadata.name)),
     ...changed,
   });

@@ -9,6 +9,8 @@ export interface ControllerParts {
   readonly objects: Pick<Objects, 'follow'>;
   readonly env: Env;
   readonly report: ReportProblem;
+  /** The kinds of which a change may concern a key: most changes are of others, and wake nobody here. */
+  readonly kinds: ReadonlySet<string>;
   /** The keys that a change concerns. A key it leaves out is found by the next resync. */
   readonly keysOf: (change: ObjectChange) => Iterable<string>;
   /** Every key there is, for the start, for resyncs and after changes may have been missed. */
@@ -81,6 +83,7 @@ export class Controller {
   async run(reconciler: Reconciler, signal: AbortSignal): Promise<void> {
     if (this.#queue !== undefined) throw new Error(`${this.parts.name} is running already`);
     if (signal.aborted) return;
+    const { kinds, keysOf } = this.parts;
     const queue = new WorkQueue(this.parts.env, { ...queueDefaults, ...this.parts.queue });
     this.#queue = queue;
     const onAbort = (): void => queue.close();
@@ -88,7 +91,8 @@ export class Controller {
     // Followed before it is listed: no change falls in between.
     this.parts.objects.follow(
       (change) => {
-        for (const key of this.parts.keysOf(change)) this.#add(queue, key);
+        if (!kinds.has(change.kind)) return;
+        for (const key of keysOf(change)) this.#add(queue, key);
       },
       () => this.#askForResync(),
       signal,

@@ -12,6 +12,7 @@ describe('FirstSeen', () => {
     await world.run();
     expect([seen.ageMs('g', 'a'), seen.ageMs('g', 'c')]).toEqual([500, 0]);
     seen.retain('g', ['b']);
+    seen.retain('h', ['b', 'a']);
     expect([seen.ageMs('g', 'a'), seen.ageMs('g', 'b'), seen.ageMs('h', 'a')]).toEqual([0, 500, 500]);
     seen.retain('g', []);
     seen.retain('h', []);

@@ -24,4 +24,24 @@ describe('Pace', () => {
     await world.run();
     expect(rests).toEqual([0, 1_500, 0, 0, 0, 5_000]);
   });
+
+  it('lets each of many large ones rest longer, so that all of them cost what a few do', async () => {
+    const world = new VirtualTime({ seed: 1 });
+    const rests: number[] = [];
+    world.spawn(world.machine('m'), 'looks', async (env) => {
+      const pace = new Pace(env, 50);
+      const look = (key: string, parts: number): void => {
+        pace.looked(key, parts);
+        rests.push(pace.restMs(key));
+      };
+      for (const key of ['a', 'b', 'c', 'd']) look(key, 50_000);
+      look('smaller', 5_000);
+      for (const key of ['e', 'f', 'g']) look(key, 50_000);
+      // Those that nothing has happened to for a while count no more.
+      await env.sleep(5_000);
+      look('a', 50_000);
+    });
+    await world.run();
+    expect(rests).toEqual([1_000, 1_000, 1_000, 1_000, 125, 1_500, 1_750, 2_000, 1_000]);
+  });
 });

@@ -10,10 +10,15 @@ interface Looked {
 const restMsMin = 20;
 // However large it is: somebody may be waiting for what it shows.
 const restMsMax = 5_000;
+// So many large ones cost what they cost alone; more of them share that.
+const unsharedMax = 4;
 
-/** How often keys are looked at that cost the more, the more parts they have: rarely, unless their mark changed. */
+/**
+ * How often keys are looked at that cost the more, the more parts they have: rarely, unless their mark changed. The
+ * more of them there are, the longer each rests, so that all together cost no more than a few do.
+ */
 export class Pace {
-  // Only large ones: there are few.
+  // Only large ones that were looked at lately, the longest ago first.
   readonly #looked = new Map<string, Looked>();
 
   constructor(
@@ -30,8 +35,15 @@ export class Pace {
   }
 
   looked(key: string, parts: number, mark?: unknown): void {
-    const restMs = Math.min(restMsMax, parts / this.partsPerMs);
-    if (restMs < restMsMin) this.#looked.delete(key);
-    else this.#looked.set(key, { at: this.env.clock.monotonic(), restMs, mark });
+    const at = this.env.clock.monotonic();
+    this.#looked.delete(key);
+    for (const [other, last] of this.#looked) {
+      if (msBetween(last.at, at) < restMsMax) break;
+      this.#looked.delete(other);
+    }
+    const aloneMs = parts / this.partsPerMs;
+    if (aloneMs < restMsMin) return;
+    const sharing = Math.max(1, (this.#looked.size + 1) / unsharedMax);
+    this.#looked.set(key, { at, restMs: Math.min(restMsMax, aloneMs * sharing), mark });
   }
 }

@@ -45,8 +45,8 @@ export interface PlanInput extends WishInput {
 }
 
 export const replicasFinalizer = 'berth.dev/replicas';
-/** So many steps at most in one part of a plan. */
-export const stepsMax = 1_000;
+/** So many steps at most in one part of a plan: what others have to wait for. */
+export const stepsMax = 250;
 /** So many ended replicas stay in a slot, for people to look at. */
 const endedKept = 2;
 
@@ -99,7 +99,8 @@ function* allSteps(input: PlanInput, noteWait: (ms: number) => void): Generator<
       else if (stageOf(current) === 'Admitted' && wish.kind !== 'Yield' && workload.spec.suspend !== true)
         yield { kind: 'Queue', replica: current };
     }
-    yield* olderSteps(replicas);
+    // Nearly every slot has one replica: nothing is made for it that it does not need.
+    if (replicas.length > 1) yield* olderSteps(replicas);
   }
 }
 
@@ -148,12 +149,14 @@ function incarnation(
 }
 
 /** [S12] Repair says that a second one is allowed beside the lost one, and no other of the slot is left. */
-const mayBeReplaced = ([current, ...older]: readonly Replica[]): boolean =>
-  current !== undefined &&
-  stageOf(current) === 'Unknown' &&
-  current.status?.conditions?.some(({ type, status }) => type === 'Replaceable' && status === 'True') ===
-    true &&
-  older.every(hasEnded);
+function mayBeReplaced(replicas: readonly Replica[]): boolean {
+  const [current] = replicas;
+  if (current === undefined || stageOf(current) !== 'Unknown') return false;
+  const isReplaceable = current.status?.conditions?.some(
+    ({ type, status }) => type === 'Replaceable' && status === 'True',
+  );
+  return isReplaceable === true && replicas.slice(1).every(hasEnded);
+}
 
 /** Ends a replica if nobody has asked for that yet. What is on its way out is left to its agent, or to repair. */
 export function* endSteps(replica: Replica | undefined, reason: string): Generator<EndStep> {

@@ -24,6 +24,7 @@ describe('SlotIndex', () => {
     await objects.delete('Replica', 't', 'web-0-1', 'uid-web-0-1');
     expect(shown(index)).toEqual({ 0: ['web-0-2 Queued'], 1: ['web-1-1 Bound'] });
     expect([...index.slotsOf('t/web', 'another')]).toEqual([]);
+    expect([...index.workloadKeys]).toEqual(['t/web']);
   });
 
   it('[L7] tells who says it is of a workload and belongs to another one, or to nobody', () => {

@@ -55,6 +55,11 @@ export class SlotIndex {
     this.#fill();
   }
 
+  /** Of every workload that some replica says it is of, there or not. */
+  get workloadKeys(): Iterable<string> {
+    return this.#workloads.keys();
+  }
+
   /** Those that belong to this very workload, not to one that had its name before. */
   slotsOf(workloadKey: string, workloadUid: string): Slots {
     return this.#workloads.get(workloadKey)?.get(workloadUid)?.slots ?? noSlots;

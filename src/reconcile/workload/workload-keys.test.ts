@@ -9,7 +9,7 @@ const objects = new FakeObjects();
 objects.put(workloadOf());
 objects.put(objectOf('Workload', 'u', 'logs', { spec: { type: 'Daemon' } }));
 const keys = (type: ObjectChange['type'], object: BerthObject, before?: BerthObject): string[] => [
-  ...workloadKeysOf(objects, { type, kind: object.kind, object, before }),
+  ...workloadKeysOf(objects, { type, kind: object.kind, version: 1, object, before }),
 ];
 
 describe('the workloads that a change concerns', () => {

@@ -5,7 +5,7 @@ import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { BerthObject } from '../../model/object.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
-import { keyOfObject } from '../runtime/acting.js';
+import { keyOfObject, noKeys } from '../runtime/acting.js';
 
 type Member = Replica | WorkloadRevision | Gang;
 
@@ -13,27 +13,42 @@ type Member = Replica | WorkloadRevision | Gang;
 export const workloadKeyOf = ({ metadata, spec }: Member): string =>
   keyOfObject(metadata.namespace, spec.workload);
 
-/** The workloads that a change concerns. */
-export function* workloadKeysOf(objects: Objects, change: ObjectChange): Generator<string> {
+export const workloadKinds: ReadonlySet<string> = new Set([
+  'Workload',
+  'Replica',
+  'WorkloadRevision',
+  'Gang',
+  'Node',
+]);
+
+/**
+ * The workloads that a change concerns. Like all that say so of a change, no generator: a hundred thousand replicas
+ * change several times, and each change is told to every controller.
+ */
+export function workloadKeysOf(objects: Objects, change: ObjectChange): readonly string[] {
   const { type, kind } = change;
   switch (kind) {
     case 'Workload': {
       const { object, before } = change;
       // Its status is what this controller writes: that wakes nobody.
-      if (type === 'MODIFIED' && !isWishChanged(object, before)) return;
-      yield keyOfObject(object.metadata.namespace, object.metadata.name);
-      return;
+      if (type === 'MODIFIED' && !isWishChanged(object, before)) return noKeys;
+      return [keyOfObject(object.metadata.namespace, object.metadata.name)];
     }
     case 'Replica':
     case 'WorkloadRevision':
     case 'Gang':
-      yield workloadKeyOf(change.object as Member);
-      return;
+      return [workloadKeyOf(change.object as Member)];
     case 'Node':
-      if (type === 'MODIFIED' && !isOfInterestToDaemons(change.object, change.before)) return;
-      for (const { metadata, spec } of objects.list<Workload>('Workload'))
-        if (spec.type === 'Daemon') yield keyOfObject(metadata.namespace, metadata.name);
+      if (type === 'MODIFIED' && !isOfInterestToDaemons(change.object, change.before)) return noKeys;
+      return [...daemonKeys(objects)];
+    default:
+      return noKeys;
   }
+}
+
+function* daemonKeys(objects: Objects): Generator<string> {
+  for (const { metadata, spec } of objects.list<Workload>('Workload'))
+    if (spec.type === 'Daemon') yield keyOfObject(metadata.namespace, metadata.name);
 }
 
 function isWishChanged({ metadata }: BerthObject, before: BerthObject | undefined): boolean {

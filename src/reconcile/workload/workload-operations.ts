@@ -23,10 +23,27 @@ export function isReplicaStep(step: WorkloadStep): step is ReplicaStep {
   return ['Incarnate', 'Queue', 'Release', 'Evict', 'Forget'].includes(step.kind);
 }
 
+const evidenceOf = ({ metadata }: Workload, failures: number): Readonly<Record<string, string>> => ({
+  generation: String(metadata.generation),
+  [failuresEvidence]: String(failures),
+});
+
+const ofFirsts = new WeakMap<Workload, Readonly<Record<string, string>>>();
+
+/** Of the first incarnations of a workload: the same for all, and made once. */
+function noFailures(workload: Workload): Readonly<Record<string, string>> {
+  let evidence = ofFirsts.get(workload);
+  if (evidence === undefined) {
+    evidence = evidenceOf(workload, 0);
+    ofFirsts.set(workload, evidence);
+  }
+  return evidence;
+}
+
 /** A step on a replica, as the authority is asked for it. The id follows from the step: sent again, it is the same. */
 export function sendStep(acting: Acting, workload: Workload, step: ReplicaStep): Promise<Outcome<unknown>> {
   const { authority, actor } = acting;
-  const { namespace: tenant = '', name, uid, generation } = workload.metadata;
+  const { namespace: tenant = '', name, uid } = workload.metadata;
   switch (step.kind) {
     case 'Incarnate':
       return authority.incarnate({
@@ -41,13 +58,14 @@ export function sendStep(acting: Acting, workload: Workload, step: ReplicaStep):
         ...(step.gang !== undefined && { gang: step.gang }),
         operation: `incarnate/${uid}/${step.slot}/${step.incarnation}`,
         reason: step.reason,
-        evidence: { generation: String(generation), [failuresEvidence]: String(step.failuresBefore) },
+        evidence:
+          step.failuresBefore === 0 ? noFailures(workload) : evidenceOf(workload, step.failuresBefore),
       });
     case 'Queue':
       return authority.move({
         ...{ actor, replica: refOf(step.replica), from: 'Admitted', to: 'Queued', reason: 'Resumed' },
         operation: `queue/${step.replica.metadata.uid}`,
-        evidence: { generation: String(generation) },
+        evidence: { generation: String(workload.metadata.generation) },
       });
     case 'Release':
     case 'Evict':

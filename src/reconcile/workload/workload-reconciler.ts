@@ -17,9 +17,6 @@ import { hasEnded, type Slots } from './slot-wishes.js';
 import { controllerUidOf, isReplicaStep, sendStep, takeObjectStep } from './workload-operations.js';
 import { workloadStatus } from './workload-status.js';
 
-/** A plan of more parts than this goes on after others had their turn. */
-const partsMax = 20;
-
 // One of 5,000 replicas is looked at every second, which takes some five milliseconds; one of 100 whenever something
 // changes. Many that change all the time would otherwise leave little of the processor for anybody else.
 const replicasPerRestMs = 5;
@@ -28,6 +25,8 @@ const replicasPerRestMs = 5;
 export class WorkloadReconciler implements Reconciler {
   readonly #seen: FirstSeen;
   readonly #pace: Pace;
+  // Plans of several parts, of which each turn takes one: others have theirs in between, however large this one is.
+  readonly #unfinished = new Map<string, { readonly mark: string; readonly more: () => WorkloadPlan }>();
 
   constructor(
     private readonly parts: {
@@ -44,31 +43,34 @@ export class WorkloadReconciler implements Reconciler {
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
     const { acting } = this.parts;
     const input = this.#look(key);
+    const unfinished = this.#unfinished.get(key);
+    this.#unfinished.delete(key);
     if (input === undefined) return done;
     const { workload } = input;
+    const { uid, generation, deletionTimestamp = '' } = workload.metadata;
     // What its user asks for is done at once.
-    const mark = `${workload.metadata.generation} ${workload.metadata.deletionTimestamp ?? ''}`;
+    const mark = `${uid} ${generation} ${deletionTimestamp}`;
     const restMs = this.#pace.restMs(key, mark);
     if (restMs > 0) return after(restMs, 'a large workload is looked at now and then');
-    let plan: WorkloadPlan | undefined = planWorkload(input);
-    let waitMs: number | undefined;
-    for (let parts = 0; plan !== undefined && parts < partsMax; parts++) {
-      const { steps } = plan;
-      for (const step of steps) {
-        if (isReplicaStep(step)) continue;
-        await takeObjectStep(acting, workload, step);
-        if (step.kind === 'RemoveFinalizer') return done;
-      }
-      const operations = steps.filter(isReplicaStep).map((step) => () => sendStep(acting, workload, step));
-      const requeue = await carryOut(acting, 'workload', key, operations, signal);
-      if (signal.aborted) return done;
-      ({ waitMs } = plan);
-      plan = plan.more?.();
-      if (requeue.kind === 'done') continue;
+    const isGoingOn = unfinished?.mark === mark;
+    const { steps, waitMs, more } = isGoingOn ? unfinished.more() : planWorkload(input);
+    const objectSteps = steps.filter((step) => !isReplicaStep(step));
+    // At once: none of them needs another, and each waits for the disk.
+    await Promise.all(objectSteps.map((step) => takeObjectStep(acting, workload, step)));
+    if (objectSteps.some(({ kind }) => kind === 'RemoveFinalizer')) return done;
+    const operations = steps.filter(isReplicaStep).map((step) => () => sendStep(acting, workload, step));
+    const requeue = await carryOut(acting, 'workload', key, operations, signal);
+    if (signal.aborted) return done;
+    if (requeue.kind !== 'done') {
       await this.#publish(key);
       return requeue;
     }
-    if (plan !== undefined) return after(0, 'there is more to do than fits into one turn');
+    if (more !== undefined) {
+      this.#unfinished.set(key, { mark, more });
+      return after(0, 'there is more to do than fits into one turn');
+    }
+    // A slot that its plan had passed already may have changed since.
+    if (isGoingOn) return after(0, 'what changed meanwhile is looked at');
     const isPublished = await this.#publish(key);
     this.#pace.looked(key, input.slots.size, mark);
     if (!isPublished) return after(0, 'its status changed meanwhile');

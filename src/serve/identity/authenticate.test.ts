@@ -18,11 +18,14 @@ const viewerCertificate: ClientCertificate = {
   commonNames: ['viewer'],
   groups: ['berth:viewers'],
   tenantUids: [],
+  keyHash: 'a key',
   notAfter: plusMs(env.clock.wall(), hourMs),
 };
+const nodeKeyHash = (node: string): Promise<string | undefined> =>
+  Promise.resolve(node === 'joined' ? 'the key it joined with' : undefined);
 
 const ask = (headers: Record<string, string | string[]>, certificate?: ClientCertificate) =>
-  authenticate({ env, tokens, tenantUid }, { headers, certificate });
+  authenticate({ env, tokens, tenantUid, nodeKeyHash }, { headers, certificate });
 const refused = (reason: string, httpStatus = 401) => ({
   kind: 'refused',
   httpStatus,
@@ -52,6 +55,22 @@ describe('a request', () => {
       identity: { kind: 'viewer' },
       by: 'certificate',
     });
+  });
+
+  it('of a node is refused by a certificate of before it joined again', async () => {
+    const of = (node: string, keyHash: string): ClientCertificate => ({
+      ...viewerCertificate,
+      ...{ commonNames: [`node:${node}`], groups: ['berth:nodes'], keyHash },
+    });
+    const known = (node: string) => ({
+      kind: 'identity',
+      identity: { kind: 'node', node },
+      by: 'certificate',
+    });
+    expect(await ask({}, of('joined', 'the key it joined with'))).toEqual(known('joined'));
+    expect(await ask({}, of('joined', 'another'))).toEqual(refused('has joined again, with another key'));
+    // Whoever has the CA may set up nodes without a token.
+    expect(await ask({}, of('given', 'any'))).toEqual(known('given'));
   });
 
   it('with a token that does not hold is refused, not treated by its certificate or as anonymous', async () => {
@@ -140,18 +159,22 @@ describe('over a real TLS connection', () => {
       peer.write('hello');
       await greeted;
       const certificate = clientCertificateOf(peer);
-      const answer = await authenticate({ env, tokens, tenantUid }, { headers: {}, certificate });
+      const answer = await authenticate(
+        { env, tokens, tenantUid, nodeKeyHash },
+        { headers: {}, certificate },
+      );
       // A resumed connection is given no further ticket.
       const next = session ?? (await ticket);
       const isResumed = socket.isSessionReused();
       socket.destroy();
-      return { answer, next, isResumed };
+      return { answer, next, isResumed, keyHash: certificate?.keyHash };
     };
     try {
       const first = await visit(undefined);
       const second = await visit(first.next);
       expect([first.isResumed, second.isResumed]).toEqual([false, true]);
       expect(second.answer).toEqual(first.answer);
+      expect(second.keyHash).toBe(first.keyHash);
       return first.answer;
     } finally {
       await new Promise((resolve) => listener.close(resolve));

@@ -1,3 +1,4 @@
+import { createHash, type X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { Env } from '../../env/env.js';
 import { type WallInstant, wallInstant, wallMs, wallTimestamp } from '../../env/instant.js';
@@ -13,6 +14,8 @@ export interface ClientCertificate {
   readonly groups: readonly string[];
   /** Of a tenant: which of those that have had its name. */
   readonly tenantUids: readonly string[];
+  /** SHA-256 of its public key, hexadecimal. */
+  readonly keyHash: string;
   readonly notAfter: WallInstant;
 }
 
@@ -37,6 +40,8 @@ export async function authenticate(
     readonly tokens: Tokens;
     /** The uid of the tenant that now has this name; undefined if there is none. */
     readonly tenantUid: (tenant: string) => Promise<string | undefined>;
+    /** Of the key that this node has joined with last; undefined if it was set up otherwise. */
+    readonly nodeKeyHash: (node: string) => Promise<string | undefined>;
   },
   request: { readonly headers: RequestHeaders; readonly certificate: ClientCertificate | undefined },
 ): Promise<Authentication> {
@@ -57,13 +62,31 @@ export async function authenticate(
   }
   if (certificate !== undefined) {
     const named = byCertificate(certificate, parts.env.clock.wall());
-    if (named.kind === 'refused' || named.identity.kind !== 'tenant') return named;
-    const { tenant } = named.identity;
-    const [uid, ...more] = certificate.tenantUids;
-    const isMeant = uid !== undefined && more.length === 0 && uid === (await parts.tenantUid(tenant));
-    return isMeant ? named : refused(`the tenant ${tenant} that the client certificate was made for is gone`);
+    if (named.kind === 'refused') return named;
+    const reason = await whyReplaced(parts, named.identity, certificate);
+    return reason === undefined ? named : refused(reason);
   }
   return { kind: 'identity', identity: anonymous, by: 'nothing' };
+}
+
+/** Names are given anew: to another tenant, or to another machine that joined as this node. A certificate of before is over. */
+async function whyReplaced(
+  { tenantUid, nodeKeyHash }: Pick<Parameters<typeof authenticate>[0], 'tenantUid' | 'nodeKeyHash'>,
+  identity: Identity,
+  { tenantUids: [uid, ...more], keyHash }: ClientCertificate,
+): Promise<string | undefined> {
+  if (identity.kind === 'tenant') {
+    const { tenant } = identity;
+    const isMeant = uid !== undefined && more.length === 0 && uid === (await tenantUid(tenant));
+    return isMeant ? undefined : `the tenant ${tenant} that the client certificate was made for is gone`;
+  }
+  if (identity.kind === 'node') {
+    const { node } = identity;
+    const current = await nodeKeyHash(node);
+    if (current !== undefined && current !== keyHash)
+      return `node ${node} has joined again, with another key than that of this client certificate`;
+  }
+  return undefined;
 }
 
 function bearerOf(header: string | readonly string[]) {
@@ -130,9 +153,17 @@ export function clientCertificateOf(socket: TLSSocket): ClientCertificate | unde
     commonNames: [subject['CN'] ?? []].flat(),
     groups: [subject['O'] ?? []].flat(),
     tenantUids: [subject['OU'] ?? []].flat(),
+    keyHash: keyHashOf(socket.getPeerX509Certificate()),
     notAfter: wallInstant(Date.parse(peer.valid_to ?? '') || 0),
   };
 }
+
+const keyHashOf = (certificate: X509Certificate | undefined): string =>
+  certificate === undefined
+    ? ''
+    : createHash('sha256')
+        .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
+        .digest('hex');
 
 const refused = (reason: string, httpStatus: 401 | 403 = 401) =>
   ({ kind: 'refused', httpStatus, reason }) as const;

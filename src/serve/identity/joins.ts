@@ -47,6 +47,11 @@ export class Joins {
     return this.parts.joined.get(node);
   }
 
+  /** Of the key that a node has joined with last; undefined of one that was set up otherwise. */
+  async keyHashOf(node: string): Promise<string | undefined> {
+    return (await this.parts.joined.get(node))?.keyHash;
+  }
+
   async join(tokenId: string, node: string, request: CertificateRequest): Promise<NodeCredentials> {
     const { tokens, joined, apply, env } = this.parts;
     const { keyHash } = request;

@@ -255,4 +255,28 @@ describe('[S7] a hold is bound, released or expired, once', () => {
     gang({ state: 'Committed', holds: 2 });
     expect(cell.messages.at(-1)).toBe('/s/Gang/shop/g was committed with 0 places of 2');
   });
+
+  it('a hold of a committed gang is given up only where its node would not take its member', () => {
+    const givenUp = (close: (cell: HonestCell) => void): readonly string[] => {
+      const cell = queued();
+      const metadata = { namespace: 'shop' };
+      cell.object('controller-1', 'Gang', 'shop', 'g', { workload: 'web', minAvailable: 1 }, metadata);
+      const member = cell.incarnate('web', '1', 1, { gang: 'g' });
+      cell.hold(member, 'n1');
+      cell.transact('server-1', (draft) => {
+        draft.change<{ spec: object }>(`/o/Reservation/shop/hold-${member}`, (hold) => ({
+          ...hold,
+          spec: { ...hold.spec, intent: 'Gang' },
+        }));
+        draft.put('/s/Gang/shop/g', { status: { state: 'Committed', holds: 1 } });
+      });
+      close(cell);
+      cell.releaseHold(member, 'Released');
+      return cell.messages;
+    };
+    expect(givenUp(() => undefined)).toEqual([
+      '/s/Reservation/shop/hold-web-1-1 was given up; gang g is committed, and n1 takes its member',
+    ]);
+    expect(givenUp((cell) => cell.judge('n1', 'Lost'))).toEqual([]);
+  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ReplicaStatus, ReplicaTransition } from '../../model/kinds/replica.js';
-import { leaseKey, nodeEpochKey } from '../../model/records.js';
+import { leaseKey, nodeAccountKey, nodeEpochKey } from '../../model/records.js';
 import { Epochs } from './epochs.js';
 import { HonestCell, replicaKey } from './honest-cell.fixture.js';
 
@@ -71,6 +71,18 @@ describe('[S8] a write under an old epoch never commits', () => {
     put(cell, nodeEpochKey('n1'), record);
     claiming(cell, { epoch: { cell: 1, number: 1 }, ...patch }).move('web-0-1', 'Starting', 'agent:n1');
     expect(cell.messages.join()).toContain(what);
+  });
+
+  it.each([
+    ['closed', { state: 'Closed' }, 'names epoch 1.1, the node is at 1.1, Closed'],
+    ['followed by another', { epoch: second }, 'names epoch 1.1, the node is at 1.2, Open'],
+  ])('an account that still names an epoch that was %s is noticed, then and later', (_, record, what) => {
+    const cell = bound();
+    put(cell, nodeAccountKey('n1'), { epoch: { cell: 1, number: 1 } });
+    expect(cell.violations).toEqual([]);
+    put(cell, nodeEpochKey('n1'), record);
+    expect(cell.messages.join()).toContain(what);
+    expect(cell.whole().map(({ message }) => message)).toEqual([`/a/node/n1 ${what}`]);
   });
 
   it('an epoch that the same transaction changes afterwards does not matter', () => {

@@ -2,7 +2,9 @@ import {
   type Epoch,
   isOlderEpoch,
   type LeaseRecord,
+  nodeAccountKey,
   type NodeEpoch,
+  nodeEpochKey,
   sameEpoch,
   shownEpoch,
 } from '../../model/records.js';
@@ -49,7 +51,8 @@ export class Epochs implements SafetyChecker {
     );
     const epochs = commit.changes.flatMap((change) => this.#shrunk(change));
     const closed = commit.changes.flatMap((change) => renewedClosed(before, after, change));
-    return [...moves, ...epochs, ...closed].map((message) => this.#violation(state, message));
+    const named = nodesTouched(commit).flatMap((node) => wronglyNamed(after, node));
+    return [...moves, ...epochs, ...closed, ...named].map((message) => this.#violation(state, message));
   }
 
   whole(state: CellState): readonly Violation[] {
@@ -63,6 +66,10 @@ export class Epochs implements SafetyChecker {
             this.#violation(state, `${key} is at ${shownEpoch(epoch)} and was at ${shownEpoch(newest)}`),
           );
       }
+    const cell = new CellView(state);
+    for (const [key] of state.under(nodeAccountKey('')))
+      for (const message of wronglyNamed(cell, key.slice(nodeAccountKey('').length)))
+        violations.push(this.#violation(state, message));
     return violations;
   }
 
@@ -139,4 +146,25 @@ function renewedClosed(before: CellView, after: CellView, change: CommittedChang
   const isRenewal = was !== undefined && is !== undefined && sameEpoch(was.epoch, is.epoch);
   const isClosed = [before, after].every((cell) => cell.nodeEpoch(node)?.state === 'Closed');
   return isRenewal && isClosed ? [`${key} was renewed under ${shownEpoch(is.epoch)}, which is closed`] : [];
+}
+
+const nodesTouched = ({ changes }: Commit): readonly string[] => [
+  ...new Set(
+    changes.flatMap(({ key }) => {
+      const prefix = [nodeAccountKey(''), nodeEpochKey('')].find((start) => key.startsWith(start));
+      return prefix === undefined ? [] : [key.slice(prefix.length)];
+    }),
+  ),
+];
+
+/** Who is placed under the epoch that an account names does not look at the epoch itself: it is that one, and open. */
+function wronglyNamed(cell: CellView, node: string): readonly string[] {
+  const named = cell.nodeAccount(node)?.epoch;
+  if (named === undefined) return [];
+  const current = cell.nodeEpoch(node);
+  return current?.state === 'Open' && sameEpoch(current.epoch, named)
+    ? []
+    : [
+        `${nodeAccountKey(node)} names epoch ${shownEpoch(named)}, the node is at ${current ? `${shownEpoch(current.epoch)}, ${current.state}` : 'none'}`,
+      ];
 }

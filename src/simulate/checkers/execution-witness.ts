@@ -24,13 +24,14 @@ export class ExecutionWitness {
     const there = this.#running.get(at) ?? [];
     if (!running) {
       const index = there.indexOf(uid);
-      if (index < 0) return [`${at}: an execution of ${uid} ended at ${atMs} ms that never started`];
+      if (index < 0)
+        return [`${at}: an execution of ${uid} ended at ${Math.round(atMs)} ms that never started`];
       this.#running.set(at, there.toSpliced(index, 1));
       return [];
     }
     this.#running.set(at, [...there, uid]);
     const isPromised = [uid, ...there].some((one) => this.#atMostOne.has(one));
     if (there.length === 0 || !isPromised) return [];
-    return [`AtMostOne ${at}: ${uid} started at ${atMs} ms while ${there.join(', ')} still ran`];
+    return [`AtMostOne ${at}: ${uid} started at ${Math.round(atMs)} ms while ${there.join(', ')} still ran`];
   }
 }

@@ -3,8 +3,10 @@ import type { Gang } from '../../model/kinds/gang.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import { objectKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
-import { type CellView, placeOf } from './cell-view.js';
+import { stateBefore } from './before-state.js';
+import { CellView, placeOf } from './cell-view.js';
 import type { Commit } from './checker.js';
+import { brokenNodeRules } from './node-rules.js';
 
 type State = ReservationStatus['state'];
 
@@ -23,17 +25,19 @@ const statusIn = (value: unknown): ReservationStatus | undefined =>
 
 /** What a commit did to holds and to the gangs that count them, against S7. */
 export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
+  const before = new CellView(stateBefore(commit, cell.state));
   const gangs = new Map<string, readonly [tenant: string, name: string]>();
   const messages: string[] = [];
-  for (const { key, before, after } of commit.changes) {
+  for (const { key, before: last, after } of commit.changes) {
     const place = placeOf(key);
     if (place?.part !== 's') continue;
     const { kind, tenant, name } = place;
     if (kind === 'Reservation') {
-      const [was, is] = [statusIn(before), statusIn(after)];
+      const [was, is] = [statusIn(last), statusIn(after)];
       messages.push(
         ...wrongState(key, was?.state, is?.state, isNewHold(commit, tenant, name)),
         ...wrongParts(key, is),
+        ...givenUp(before, cell, tenant, name),
       );
       const owner = cell.object('Reservation', tenant, name)?.spec.owner.name ?? '';
       const gang = cell.object('Replica', tenant, owner)?.spec.gang;
@@ -41,13 +45,37 @@ export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
     }
     if (kind !== 'Gang') continue;
     gangs.set(`${tenant}/${name}`, [tenant, name]);
-    const wasCommitted = (before as Pick<Gang, 'status'> | undefined)?.status?.state === 'Committed';
+    const wasCommitted = (last as Pick<Gang, 'status'> | undefined)?.status?.state === 'Committed';
     if (!wasCommitted) messages.push(...committedTooEarly(cell, tenant, name));
     const isWaiting = (after as Pick<Gang, 'status'> | undefined)?.status?.state === 'Waiting';
     if (isWaiting && membersOf(cell, tenant ?? '', name).held > 0)
       messages.push(`${key} waits anew; members of it still hold`);
   }
   return [...messages, ...[...gangs.values()].flatMap(([tenant, name]) => wrongCount(cell, tenant, name))];
+}
+
+/** A hold of a committed gang goes with its owner, or where its node would not take it: otherwise it goes forward. */
+function givenUp(before: CellView, cell: CellView, tenant: string, name: string): readonly string[] {
+  const [was, is] = [before, cell].map((one) => one.object('Reservation', tenant, name));
+  const isFreed = is?.status?.state === 'Released' || is?.status?.state === 'Expired';
+  if (was?.status?.state !== 'Held' || was.metadata.uid !== is?.metadata.uid || !isFreed) return [];
+  if (is.spec.intent !== 'Gang') return [];
+  const owner = cell.object('Replica', tenant, is.spec.owner.name);
+  const { gang = '', workload = '', slot = '', revision = '' } = owner?.spec ?? {};
+  if (owner?.status === undefined || isTerminal(owner.status.stage)) return [];
+  const { node } = is.spec;
+  const goesForward = [before, cell].every(
+    (one) =>
+      one.object('Gang', tenant, gang)?.status?.state === 'Committed' &&
+      one.nodeEpoch(node)?.state === 'Open' &&
+      one.object('Node', undefined, node)?.metadata.deletionTimestamp === undefined &&
+      brokenNodeRules(one, { tenant, workload, slot, revision, node }).length === 0,
+  );
+  return goesForward
+    ? [
+        `/s/Reservation/${tenant}/${name} was given up; gang ${gang} is committed, and ${node} takes its member`,
+      ]
+    : [];
 }
 
 /** Every gang that reserves, from scratch. */

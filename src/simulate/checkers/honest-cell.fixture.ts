@@ -196,6 +196,7 @@ export class HonestCell extends TestCell {
           intent: 'Bind',
           node,
           amounts: charge.amounts,
+          deadlineSeconds: 30,
         },
       });
       const awaits = preempted.map((victim) => ({
@@ -243,6 +244,31 @@ export class HonestCell extends TestCell {
       this.#change(draft, name, (status) =>
         this.#moved(draft, { ...status, binding, charge }, status.stage, 'Bound', 'scheduler'),
       );
+    });
+  }
+
+  /** So much time passes, in which the holders of these leases renew them. */
+  pass(seconds: number, held: readonly string[]): void {
+    for (const endMs = this.nowMs + seconds * 1_000; this.nowMs < endMs;) {
+      this.nowMs = Math.min(endMs, this.nowMs + 5_000) - 1_000;
+      this.transact('server-1', (draft) => {
+        for (const name of held)
+          draft.change<LeaseRecord>(leaseKey(name), (record) => ({
+            ...record,
+            renewals: record.renewals + 1,
+          }));
+      });
+    }
+  }
+
+  /** What is believed of a node, and its gate with it. */
+  judge(node: string, reachability: 'Fresh' | 'Suspect' | 'Unknown' | 'Lost'): void {
+    this.transact('server-1', (draft) => {
+      draft.put(statusKey('Node', undefined, node), { status: { reachability } });
+      draft.change<NodeAccount>(nodeAccountKey(node), (account) => ({
+        ...account,
+        gate: { state: reachability === 'Fresh' ? 'Open' : 'Closed', since: at },
+      }));
     });
   }
 

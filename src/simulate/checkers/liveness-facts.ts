@@ -11,6 +11,9 @@ export interface LivenessFacts {
     readonly attempted: number;
     readonly budget: number;
   }[];
+  /** Everything that was committed, and when the run ended. */
+  readonly commits: readonly Commit[];
+  readonly endMs: number;
   /** What was committed in the quiet window after settling, under constant inputs. */
   readonly quietCommits: readonly Commit[];
 }

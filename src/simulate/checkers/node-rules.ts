@@ -78,6 +78,7 @@ export function brokenNodeRules(cell: CellView, placed: Placed): readonly string
       ), `taint ${taint.key}:${taint.effect} is not tolerated`);
   require(node.spec.unschedulable !== true, 'the node is unschedulable');
   require(node.spec.drain === undefined, 'the node drains');
+  require(node.metadata.deletionTimestamp === undefined, 'the node is being deleted');
   require(mayUsePool(
     cell,
     node,

@@ -77,6 +77,18 @@ describe('[S4] a replica is bound only where its hard rules allow', () => {
     expect(bound(placement, spec, labels).messages.join()).toContain(what);
   });
 
+  it('a node that is being deleted is noticed', () => {
+    const cell = bound({}, {}, {}, (before) =>
+      before.transact('user', (draft) =>
+        draft.change<Node>(objectKey('Node', undefined, 'n1'), (node) => ({
+          ...node,
+          metadata: { ...node.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+        })),
+      ),
+    );
+    expect(cell.messages.join()).toContain('the node is being deleted');
+  });
+
   it('a hold is judged like a bind', () => {
     const cell = checked();
     cell.workload('app', { placement: { zones: ['b'] } });

@@ -60,8 +60,13 @@ export class SingleBinding implements SafetyChecker {
       .map((message) => ({ ...this.#violation(message), revision: state.revision }));
   }
 
+  expectAtMostOne(uid: string): void {
+    this.#executions.expectAtMostOne(uid);
+  }
+
   /** The world tells when an execution starts and when it has ended, wherever it is. */
   noteExecution(execution: Execution): readonly Violation[] {
+    this.checked += 1;
     const messages = this.#executions.note(execution);
     return messages.map((message) => this.#violation(message));
   }

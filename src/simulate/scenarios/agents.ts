@@ -84,6 +84,6 @@ export const agents: Scenario = {
       ];
     };
   },
-  mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L4'],
+  mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L3', 'L4', 'L5'],
   mustOccur: ['crash', 'pause', 'partition', 'drift', 'oneWay.up', 'oneWay.down'],
 };

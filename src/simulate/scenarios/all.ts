@@ -4,13 +4,17 @@ import { agents } from './agents.js';
 import { drainRace } from './drain-race.js';
 import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
+import { fenceChange } from './fence-change.js';
+import { fenceEdge } from './fence-edge.js';
 import { lostNodes } from './lost-nodes.js';
 import { matrix } from './matrix.js';
+import { nodeDeleted } from './node-deleted.js';
 import { nodeSessions } from './node-sessions.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
 import { partialRecoveryScenarios } from './partial-recovery.js';
 import { preemption } from './preemption.js';
 import { scheduling } from './scheduling.js';
+import { strandedHold } from './stranded-hold.js';
 import { stuckOnNode } from './stuck-on-node.js';
 import { swarm } from './swarm.js';
 
@@ -21,12 +25,16 @@ export const scenarios: readonly Scenario[] = [
   ...orphanReservationScenarios,
   ...failureModes,
   drainRace,
+  nodeDeleted,
   ...matrix,
   ...scheduling,
   ...lostNodes,
   stuckOnNode,
+  strandedHold,
   preemption,
   fence,
+  fenceEdge,
+  fenceChange,
   nodeSessions,
   agents,
   swarm,

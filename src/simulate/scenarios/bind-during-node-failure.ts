@@ -22,21 +22,29 @@ function bindDuringNodeFailure(name: string, committed: boolean): Scenario {
         wishes: [...basics('risk'), service('risk', 'risk-api', replicas, { cpu: '1' })],
         detects: true,
       });
+      const isOpen = (of: string): boolean => {
+        const account = world.history.get(`/a/node/${of}`) as { gate: { state: string } } | undefined;
+        return account?.gate.state !== 'Closed';
+      };
       let hit: { readonly replica: string; readonly node: string } | undefined;
       world.direct = (transaction) => {
         const binding = bindingIn(transaction, 'risk-api');
         if (binding === undefined) return undefined;
         if (hit === undefined) {
           hit = binding;
-          // Silent from now on, for less than its lease: what is there is not given away.
-          world.wire.after(1_000, () => silence(world, `agent-${binding.node}`, servers, 30_000));
+          // Silent from now on, for less than its lease: what is there is not given away. A server that begins to lead
+          // meanwhile may call nobody late in that time; then it falls silent again.
+          const fallSilent = (): void => {
+            silence(world, `agent-${binding.node}`, servers, 30_000);
+            world.wire.after(29_500, () => {
+              if (!committed && isOpen(binding.node)) world.wire.after(5_000, fallSilent);
+            });
+          };
+          world.wire.after(1_000, fallSilent);
           return committed ? 'store.replyLost' : 'store.requestLost';
         }
         // As long as the node is not known to be late, the request does not get there.
-        const gate = world.history.get(`/a/node/${hit.node}`) as { gate: { state: string } } | undefined;
-        return !committed && binding.node === hit.node && gate?.gate.state !== 'Closed'
-          ? 'store.requestLost'
-          : undefined;
+        return !committed && binding.node === hit.node && isOpen(hit.node) ? 'store.requestLost' : undefined;
       };
       return () => {
         const all = replicasOf(world, 'risk-api');
@@ -59,7 +67,7 @@ function bindDuringNodeFailure(name: string, committed: boolean): Scenario {
         );
       };
     },
-    mustCheck: ['S2', 'S5', 'S7', 'S12', 'L1', 'L2', 'L8', 'L9'],
+    mustCheck: ['S2', 'S5', 'S7', 'S12', 'L1', 'L2', 'L3', 'L8', 'L9'],
     mustOccur: ['partition', committed ? 'store.replyLost' : 'store.requestLost'],
   };
 }

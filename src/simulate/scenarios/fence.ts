@@ -55,6 +55,6 @@ export const fence: Scenario = {
       ]);
     };
   },
-  mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L4', 'L9'],
+  mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L3', 'L4', 'L5', 'L9'],
   mustOccur: ['crash', 'partition'],
 };

@@ -63,7 +63,7 @@ export const lostNodes: readonly Scenario[] = [
         );
       };
     },
-    mustCheck: ['S1', 'S3', 'S5', 'S7', 'S8', 'S12', 'L1', 'L4', 'L9'],
+    mustCheck: ['S1', 'S3', 'S5', 'S7', 'S8', 'S12', 'L1', 'L3', 'L4', 'L5', 'L9'],
     mustOccur: ['partition'],
   },
   {
@@ -107,7 +107,7 @@ export const lostNodes: readonly Scenario[] = [
         );
       };
     },
-    mustCheck: ['S3', 'S5', 'S6', 'S7', 'S12', 'L1', 'L4', 'L9'],
+    mustCheck: ['S3', 'S5', 'S6', 'S7', 'S12', 'L1', 'L3', 'L4', 'L5', 'L9'],
     mustOccur: ['partition', 'network.replyLost'],
   },
   {
@@ -175,7 +175,7 @@ export const lostNodes: readonly Scenario[] = [
         );
       };
     },
-    mustCheck: ['S5', 'S6', 'S7', 'S12', 'L1', 'L4', 'L9'],
+    mustCheck: ['S5', 'S6', 'S7', 'S12', 'L1', 'L3', 'L4', 'L5', 'L9'],
     mustOccur: ['partition'],
   },
   {
@@ -226,7 +226,7 @@ export const lostNodes: readonly Scenario[] = [
         );
       };
     },
-    mustCheck: ['S5', 'S6', 'S7', 'S12', 'L1', 'L4', 'L9'],
+    mustCheck: ['S5', 'S6', 'S7', 'S12', 'L1', 'L3', 'L4', 'L5', 'L9'],
     mustOccur: ['partition'],
   },
 ];

@@ -65,7 +65,7 @@ export const nodeSessions: Scenario = {
       ];
     };
   },
-  mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L4', 'L9'],
+  mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L3', 'L4', 'L5', 'L9'],
   mustOccur: ['crash', 'pause', 'partition', 'network.requestLost'],
 };
 

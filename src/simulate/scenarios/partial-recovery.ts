@@ -106,7 +106,10 @@ export const partialRecoveryScenarios: readonly Scenario[] = variants.map(
         );
       };
     },
-    mustCheck: ['S2', 'S5', 'S6', 'S7', 'S12', 'L1', 'L4', 'L6', 'L9'],
+    mustCheck: [
+      ...(['S2', 'S5', 'S6', 'S7', 'S12', 'L1', 'L4', 'L6', 'L9'] as const),
+      ...(goesBad ? (['L3', 'L5'] as const) : []),
+    ],
     mustOccur: goesBad ? ['partition'] : ['network.replyLost'],
   }),
 );

@@ -86,7 +86,7 @@ export const scheduling: readonly Scenario[] = [
         );
       };
     },
-    mustCheck: ['S1', 'S3', 'S4', 'S5', 'S7', 'L1', 'L2', 'L6', 'L9'],
+    mustCheck: ['S1', 'S3', 'S4', 'S5', 'S7', 'L1', 'L2', 'L3', 'L6', 'L9'],
     mustOccur: ['partition', 'watch.lag'],
   },
   {

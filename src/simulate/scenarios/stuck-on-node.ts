@@ -77,6 +77,6 @@ export const stuckOnNode: Scenario = {
       );
     };
   },
-  mustCheck: ['S5', 'S6', 'S7', 'L1', 'L6', 'L9'],
+  mustCheck: ['S5', 'S6', 'S7', 'L1', 'L3', 'L5', 'L6', 'L9'],
   mustOccur: ['partition'],
 };

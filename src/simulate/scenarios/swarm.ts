@@ -48,6 +48,7 @@ export const swarm: Scenario = {
     'S12',
     'L1',
     'L2',
+    'L3',
     'L4',
     'L6',
     'L7',

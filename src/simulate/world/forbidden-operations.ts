@@ -6,7 +6,8 @@ import type { Reservation } from '../../model/kinds/reservation.js';
 import type { Actor, Authority, Outcome } from '../../model/ports.js';
 import { type Epoch, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
 import { refOf } from '../../model/replica-ref.js';
-import type { Stage } from '../../model/stages.js';
+import { isTerminal, type Stage } from '../../model/stages.js';
+import { publishForbidden } from './forbidden-publications.js';
 import { type ActorKind, none, pretend, pretended } from './played-actors.js';
 import type { Reach } from './server.js';
 import type { Life } from './sim-process.js';
@@ -24,7 +25,6 @@ export async function doForbidden(
 ): Promise<void> {
   const { random } = life.env;
   const replica = random.pick(replicas);
-  const ref = refOf(replica);
   const actors = [...own.values(), ...pretended.map((kind) => pretend(life, reach, kind))];
   const actor = random.pick(actors.filter((one) => one?.lease !== undefined));
   const leases = [...reach.cache.list('Lease')]
@@ -33,7 +33,7 @@ export async function doForbidden(
   if (actor?.lease === undefined || leases.length === 0) return;
   const lease = random.pick(leases);
   const before = (epoch: Epoch): Epoch => ({ ...epoch, number: epoch.number - 1 });
-  switch (random.integer(9)) {
+  switch (random.integer(10)) {
     case 0:
     case 1: {
       const stale: Actor = { ...actor, lease: { ...actor.lease, epoch: before(actor.lease.epoch) } };
@@ -103,14 +103,18 @@ export async function doForbidden(
     }
     case 6: {
       const controller = pretend(life, reach, 'workload-controller');
-      const { workload, slot, revision } = replica.spec;
-      const record = reach.cache.record(slotKey(ref.tenant, workload, slot))?.value as SlotRecord | undefined;
+      // Of one that has ended: nothing else would keep its slot.
+      const ended = replicas.filter(({ status }) => status !== undefined && isTerminal(status.stage));
+      const last = ended.length === 0 ? replica : random.pick(ended);
+      const { tenant } = refOf(last);
+      const { workload, slot, revision } = last.spec;
+      const record = reach.cache.record(slotKey(tenant, workload, slot))?.value as SlotRecord | undefined;
       if (controller === undefined) return;
       return world.mustReject(
         'S12',
         'a replica of a workload of another uid',
         authority.incarnate({
-          ...{ actor: controller, tenant: ref.tenant, workload, workloadUid: 'another', slot, revision },
+          ...{ actor: controller, tenant, workload, workloadUid: 'another', slot, revision },
           ...{
             incarnation: (record?.incarnation ?? 0) + 1,
             stage: 'Queued',
@@ -127,19 +131,17 @@ export async function doForbidden(
       );
       const collector = pretend(life, reach, 'collector');
       if (gang?.status?.state !== 'Committed' || hold === undefined || collector === undefined) return;
-      return world.mustReject(
-        'S7',
-        'the release of a hold of a gang that is committed',
-        authority.releaseHold({
-          actor: collector,
-          tenant: 'beta',
-          reservation: hold.metadata.name,
-          uid: hold.metadata.uid,
-          as: 'Released',
-          reason: 'Forbidden',
-          operation: id,
-        }),
-      );
+      // Forbidden while its node would take its member: whether that was so a checker knows.
+      await authority.releaseHold({
+        ...{ actor: collector, tenant: 'beta', reservation: hold.metadata.name, uid: hold.metadata.uid },
+        ...{ as: 'Released', reason: 'Forbidden', operation: id },
+      });
+      return;
+    }
+    case 8: {
+      const controller = pretend(life, reach, 'endpoints-controller');
+      if (controller === undefined) return;
+      return publishForbidden(world, life, reach, authority, controller);
     }
     default:
       return moveFromElsewhere(

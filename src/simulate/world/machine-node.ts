@@ -1,15 +1,14 @@
 import { NodeSession } from '../../agent/node-session.js';
-import type { Runner } from '../../agent/runner.js';
 import { obey } from '../../agent/supervisor/obey.js';
 import { pastRuns } from '../../agent/supervisor/past-runs.js';
-import type { AgentSays } from '../../agent/supervisor/protocol.js';
+import type { RunOrder } from '../../agent/supervisor/protocol.js';
 import { RunMirror } from '../../agent/supervisor/run-mirror.js';
-import { runSpecOf } from '../../agent/supervisor/run-spec.js';
 import { Supervisor } from '../../agent/supervisor/supervisor.js';
 import { KeptDriver } from '../../agent/upkeep/kept-driver.js';
 import { Wheel } from '../../agent/wheel.js';
 import type { NodeShape } from './agent.js';
 import { Computer } from './computer.js';
+import { mirrorRunner } from './mirror-runner.js';
 import { remoteStreams } from './node-link.js';
 import { overheard } from './session-node.js';
 import type { Life, SimProcess } from './sim-process.js';
@@ -59,7 +58,7 @@ export function startMachineNode(
     new NodeSession({
       streams: overheard(world, remoteStreams(world, life, servers)),
       driver: new KeptDriver({
-        ...{ runners: [runnerOver(mirror, life, name)], env, wheel },
+        ...{ runners: [mirrorRunner(mirror, life.env, name)], env, wheel },
         caller: { ask: (question, answer) => void env.after(question.timeoutMs, () => answer(undefined)) },
         place: { node: name, region: shape.region ?? '', zone: shape.zone ?? '' },
       }),
@@ -83,25 +82,11 @@ export function startMachineNode(
   };
 }
 
-const runnerOver = (mirror: RunMirror, life: Life, node: string): Runner => ({
-  ...{ name: 'process', canFence: true },
-  attach: (onEvent) => mirror.attach((event) => void life.env.after(0, () => onEvent(event))),
-  list: () => mirror.list(),
-  start: (launch) => mirror.start(runSpecOf(launch, { node })),
-  stop: (uid, graceSeconds) => mirror.stop(uid, graceSeconds),
-  forget: (uid) => mirror.forget(uid),
-  permit: (permit) => mirror.permit(permit),
-  exec: () => {
-    throw new Error('nobody runs anything beside a simulated process');
-  },
-  usage: () => undefined,
-});
-
 /** The socket between an agent and its supervisor: in order both ways, and gone with either of them. */
 class Socket {
   #server: { readonly life: Life; readonly core: Supervisor } | undefined;
   #client: { readonly life: Life; readonly mirror: RunMirror; readonly onWelcome: () => void } | undefined;
-  readonly #up: AgentSays[] = [];
+  readonly #up: RunOrder[] = [];
   readonly #down: ((mirror: RunMirror) => void)[] = [];
 
   serve(life: Life, core: Supervisor): void {
@@ -114,13 +99,13 @@ class Socket {
     this.#meet();
   }
 
-  toSupervisor(from: Life, message: AgentSays): void {
+  toSupervisor(from: Life, message: RunOrder): void {
     const server = this.#server;
     if (server === undefined || server.life.isOver || this.#client?.life !== from) return;
     this.#up.push(message);
     server.life.env.after(1, () => {
       const next = this.#server === server ? this.#up.shift() : undefined;
-      if (next !== undefined && next.kind !== 'hello' && next.kind !== 'end') obey(server.core, next);
+      if (next !== undefined) obey(server.core, next);
     });
   }
 

@@ -1,5 +1,4 @@
 import { fenceContract } from '../../model/fence-contract.js';
-import type { Gang } from '../../model/kinds/gang.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
@@ -11,7 +10,9 @@ import { nodeLeaseName, slotKey, type SlotRecord } from '../../model/records.js'
 import { stages, type Stage } from '../../model/stages.js';
 import type { Life, SimProcess } from './sim-process.js';
 import type { Reach } from './server.js';
+import { dropSlotTooEarly } from './drop-slot.js';
 import { doForbidden } from './forbidden-operations.js';
+import { meddleWithGang } from './meddle-gang.js';
 import { type ActorKind, none, played, pretend, pretended } from './played-actors.js';
 import type { World } from './world.js';
 
@@ -88,16 +89,12 @@ class Meddler {
   }
 
   /** When faults have stopped: what the missing controllers would do, so that the cell can settle. */
-  async #helpOut(
-    { objects }: Reach,
-    authority: Authority,
-    own: ReadonlyMap<ActorKind, Actor>,
-  ): Promise<void> {
+  async #helpOut({ objects }: Reach, authority: Authority, own: Map<ActorKind, Actor>): Promise<void> {
     const detector = own.get('detector');
     for (const node of objects.list<Node>('Node')) {
       const epoch = node.status?.epoch;
       if (detector === undefined || epoch === undefined || node.status?.reachability === 'Fresh') continue;
-      await authority.gate({
+      const outcome = await authority.gate({
         actor: detector,
         node: node.metadata.name,
         nodeEpoch: epoch,
@@ -105,6 +102,8 @@ class Meddler {
         reason: 'Heard',
         operation: `gate/${node.metadata.name}`,
       });
+      // It has taken that lease once more without hearing of it.
+      if (outcome.kind === 'Rejected' && outcome.reason === 'StaleEpoch') own.delete('detector');
     }
   }
 
@@ -159,7 +158,7 @@ class Meddler {
       }
       case 3:
       case 4: {
-        const lost = at('Bound', 'Starting', 'Ready', 'Serving');
+        const lost = this.#replacement(reach, replicas) ?? at('Bound', 'Starting', 'Ready', 'Serving');
         await this.#move(
           authority,
           random.chance(0.8) ? actorOf('repair-controller') : anyActor(),
@@ -239,7 +238,15 @@ class Meddler {
         return;
       }
       case 13:
-        await this.#bind(life, authority, anyActor(), replica, node, replicas, id);
+        await this.#bind(
+          life,
+          authority,
+          (random.chance(0.6) ? pretend(life, reach, 'scheduler') : undefined) ?? anyActor(),
+          at('Queued', 'Scheduled'),
+          node,
+          replicas,
+          id,
+        );
         return;
       case 14: {
         const actor = pretend(life, reach, 'grant-controller');
@@ -247,31 +254,26 @@ class Meddler {
           await authority.grant({ actor, tenant: random.pick(['alpha', 'beta']), operation: id });
         return;
       }
-      default: {
-        const gang = reach.objects.get<Gang>('Gang', 'beta', 'crew');
-        const state = gang?.status?.state ?? 'Waiting';
-        const next = {
-          Waiting: 'Reserving',
-          Reserving: 'Released',
-          Released: 'Waiting',
-          Committed: 'Released',
-        } as const;
-        await authority.moveGang({
-          actor: pretend(life, reach, 'scheduler') ?? anyActor(),
-          ...{ tenant: 'beta', gang: 'crew', uid: gang?.metadata.uid ?? '' },
-          to: random.chance(0.7)
-            ? next[state]
-            : random.pick(['Waiting', 'Reserving', 'Committed', 'Released'] as const),
-          operation: id,
-        });
-      }
+      default:
+        return meddleWithGang(life, reach, authority, pretend(life, reach, 'scheduler') ?? anyActor(), id);
     }
+  }
+
+  /** One that runs in place of another which is lost: that one's slot has no room for a third. */
+  #replacement({ cache }: Reach, replicas: readonly Replica[]): Replica | undefined {
+    return replicas.find(({ metadata, spec, status }) => {
+      const record = cache.record(slotKey(metadata.namespace ?? '', spec.workload, spec.slot))?.value as
+        | SlotRecord
+        | undefined;
+      return status?.stage === 'Ready' && record?.lost !== undefined && record.replicaUid === metadata.uid;
+    });
   }
 
   /** Forgetting a replica drops its slot only where that was asked for. */
   async #forget(life: Life, authority: Authority, reach: Reach, replica: Replica, id: string): Promise<void> {
     const actor = pretend(life, reach, 'workload-controller');
     if (actor === undefined) return;
+    if (life.env.random.chance(0.3)) return dropSlotTooEarly(reach, authority, actor, replica, id);
     const dropSlot = life.env.random.chance(0.5);
     const outcome = await authority.forget({ actor, replica: refOf(replica), dropSlot, operation: id });
     if (outcome.kind !== 'Committed' || dropSlot) return;

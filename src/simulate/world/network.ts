@@ -121,6 +121,7 @@ const operations: readonly (keyof Authority)[] = [
   'release',
   'releaseHold',
   'publish',
+  'withdraw',
   'gate',
   'grant',
   'attest',

@@ -1,7 +1,7 @@
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Node } from '../../model/kinds/node.js';
 import { nodeLeaseName } from '../../model/records.js';
-import { liveReplicasOf, unlessSo } from './cell-facts.js';
+import { isUp, liveReplicasOf, unlessSo } from './cell-facts.js';
 import type { MachineNode } from './machine-node.js';
 import { deafen, mute } from './silence.js';
 import type { SimProcess } from './sim-process.js';
@@ -26,10 +26,10 @@ export interface OneWayCut {
 
 /**
  * The node is heard and hears nothing: its renewals are committed, and permit nothing, because it never learns so. Its
- * fenced jobs stop in time all the same; nothing is given away, because it is not lost. Gives what is not so.
+ * fenced jobs stop in time all the same, and it says so; it is not lost. Gives what is not so.
  */
 export function cutDown(cut: OneWayCut): readonly string[] {
-  const { world, servers, node } = cut;
+  const { world, servers, node, workload } = cut;
   const problems: string[] = [];
   deafen(world, `agent-${node}`, servers, oneWayMs);
   expectFenced(cut, problems);
@@ -41,6 +41,12 @@ export function cutDown(cut: OneWayCut): readonly string[] {
       ...unlessSo(
         [late > 0, `${node} is heard, and its lease was not renewed`],
         [gateOf(cut) === 'Open', `${node} is heard, and its gate is ${gateOf(cut)}`],
+        [
+          liveReplicasOf(world, workload).every(
+            (replica) => replica.status?.binding?.node !== node || !isUp(replica),
+          ),
+          `${node} is heard, and nobody knows that what may run only once has stopped there`,
+        ],
       ),
     );
   });

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { CheckName } from '../../commit/checks.js';
 import { Checks } from '../../commit/checks.js';
 import type { Env } from '../../env/env.js';
 import { VirtualTime } from '../../env/virtual.js';
@@ -11,6 +10,8 @@ import type { Transaction, TransactOutcome } from '../../store/contract.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
 import type { Execution } from '../checkers/execution-witness.js';
 import { safetyCheckers } from '../checkers/safety-checkers.js';
+import { type FenceTerms, fenceWithout, wholeFence } from '../fence-terms.js';
+import type { Mutant } from '../mutant.js';
 import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
 import type { FaultEvent, FaultPlan } from './fault-plan.js';
@@ -23,8 +24,8 @@ import { Witness } from './witness.js';
 export interface WorldOptions {
   readonly seed: number;
   readonly plan: FaultPlan;
-  /** A check of the authority that is switched off, to see whether anybody notices. */
-  readonly mutant?: CheckName;
+  /** What is missing on purpose, to see whether anybody notices. */
+  readonly mutant?: Mutant;
   readonly trace?: (line: string) => void;
   /** Told each commit as one line of JSON: revision, time, process, changes. */
   readonly onCommit?: (line: string) => void;
@@ -61,6 +62,7 @@ export class World {
   /** Switches a machine off: its agent and all that runs there are gone. */
   readonly switchOff = new Map<string, () => void>();
   readonly checks: Checks;
+  readonly fence: FenceTerms;
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
   readonly #store: MemoryStore;
@@ -77,7 +79,9 @@ export class World {
     });
     this.faults = new Faults(options.plan);
     this.network = new Network(this.faults);
-    this.checks = new Checks(options.mutant);
+    const { mutant } = options;
+    this.checks = new Checks(mutant?.kind === 'check' ? mutant.name : undefined);
+    this.fence = mutant?.kind === 'fenceTerm' ? fenceWithout[mutant.name] : wholeFence;
     this.wire = this.time.machine('wire').env;
     this.#store = new MemoryStore(this.time.machine('store').env);
     this.witness = new Witness((violation) => this.#violated([violation]));
@@ -165,6 +169,11 @@ export class World {
   /** When a replica that clients may be sent to was to stop; undefined: it was not. */
   releasedAtMs({ metadata }: Replica): number | undefined {
     return this.#checkers.traffic.askedAtMs(metadata.uid);
+  }
+
+  /** What runs without a record of it promises this itself. */
+  expectAtMostOne(uid: string): void {
+    this.#checkers.bindings.expectAtMostOne(uid);
   }
 
   noteExecution(execution: Execution): void {

@@ -37,13 +37,14 @@ export function curesFor(cell: CellState, classKey: ClassKey, options: CureOptio
       .filter(({ against }) => against.length > 0)
       .toSorted((a, b) => a.against.length - b.against.length || (a.node < b.node ? -1 : 1))
       .slice(0, nodesTried),
+    ask: (node) => verdictsOn(cell, classKey, node, options),
   };
   const isQuotaOpen = verdictsOn(cell, classKey, '', options).at(-1)?.passes === true;
   if (isQuotaOpen && context.fitting.length > 0) return [];
   const best = (cures: readonly TriedCure[], most = curesPerSort): Cure[] =>
     smallestOf(cures, most, ({ cure, node }) =>
       asIfCured(cell, classKey, cure, () => {
-        const verdicts = verdictsOn(cell, classKey, node, options);
+        const verdicts = context.ask(node);
         return verdicts.length > 0 && verdicts.every(({ passes }) => passes);
       }),
     );

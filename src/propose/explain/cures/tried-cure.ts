@@ -15,6 +15,8 @@ export interface CureContext {
   readonly fitting: readonly string[];
   /** The others, those with least against them first. */
   readonly refused: readonly Refused[];
+  /** What every filter says of a node as the cell is now. */
+  readonly ask: (node: string) => readonly Verdict[];
 }
 
 export interface Refused {

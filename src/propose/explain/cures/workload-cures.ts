@@ -1,5 +1,6 @@
 import { ownValue } from '../../../model/amount.js';
 import { isTolerated, shownTaint, spreadCounts } from '../../../model/placement-rules.js';
+import { loosenedApart, loosenedPorts } from './loosened-rules.js';
 import {
   type CureContext,
   isAllBy,
@@ -11,14 +12,20 @@ import {
   type TriedCure,
 } from './tried-cure.js';
 
-/** What the owner of a workload would change of where it may be: regions, zones, selector, tolerations, spreading. */
+/**
+ * What the owner of a workload would change of where it may be: regions, zones, selector, tolerations, spreading, keeping
+ * apart, the numbers of ports.
+ */
 export function workloadCure(context: CureContext, refused: Refused): TriedCure | undefined {
   const { cell, cls } = context;
   const { node } = refused;
   const shape = shapeOf(cell, node);
   if (
     shape === undefined ||
-    !isAllBy(refused, ['region', 'zone', 'selector', 'taints', 'spread', 'spread-domain'])
+    !isAllBy(refused, [
+      ...['region', 'zone', 'selector', 'taints', 'spread', 'spread-domain'],
+      ...['anti-affinity', 'anti-affinity-domain', 'ports'],
+    ])
   )
     return undefined;
   const { regions = [], zones = [], nodeSelector = {}, tolerations = [] } = cls.spec.placement ?? {};
@@ -47,8 +54,17 @@ export function workloadCure(context: CureContext, refused: Refused): TriedCure 
   const spread = evenEnough(context, node);
   parts.push(...spread.parts);
   if (spread.parts.length > 0) placement['spread'] = spread.rules;
+  const apart = loosenedApart(context, refused);
+  parts.push(...apart.parts);
+  if (apart.parts.length > 0) placement['antiAffinity'] = apart.list;
+  const ports = loosenedPorts(context, refused);
+  parts.push(...ports.parts);
   const workload = { kind: 'Workload', namespace: cls.tenant, name: cls.spec.workload } as const;
-  return patching(workload, node, parts, { spec: { placement } }, (words) => `let ${workload.name} ${words}`);
+  const spec = {
+    ...(Object.keys(placement).length > 0 && { placement }),
+    ...(ports.parts.length > 0 && { template: { resources: { ports: ports.list } } }),
+  };
+  return patching(workload, node, parts, { spec }, (words) => `let ${workload.name} ${words}`);
 }
 
 /** The rules of spreading with the least skew that lets one more be on a node, and what of them is new. */

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { realEnv } from '../env/real.js';
+import type { Authority } from '../model/ports.js';
+import { objectKey } from '../model/records.js';
+import type { PendingReplica } from './contract.js';
+import { GangDriver } from './gang-driver.js';
+import type { GangView } from './gangs.js';
+import { MapRecords } from './small-cell.fixture.js';
+
+const view = (name: string, state: GangView['state'], more: Partial<GangView> = {}): GangView => ({
+  ...{ tenant: 'a', name, state, holds: 0, attempts: 1, minAvailable: 1, priority: 0, rules: {}, sinceMs: 0 },
+  ...more,
+});
+const member: PendingReplica = {
+  ...{ tenant: 'a', name: 'r', uid: 'u', classKey: 'a/own-1', workload: 'own', slot: '0', sinceMs: 0 },
+  gang: 'own',
+};
+
+/** A driver of the gang `own` of one member; the others are of another shard. */
+function open(others: readonly GangView[]) {
+  const records = new MapRecords();
+  records.put({ [objectKey('Gang', 'a', 'own')]: { metadata: { uid: 'g' }, spec: {} } });
+  const views = new Map(others.map((one) => [one.name, one]));
+  views.set('own', view('own', 'Waiting', { attempts: 0 }));
+  const moves: string[] = [];
+  const waits: string[] = [];
+  const authority = {
+    moveGang: ({ gang, to }: { readonly gang: string; readonly to: GangView['state'] }) => {
+      moves.push(to);
+      views.set(gang, { ...view(gang, to), ...(to === 'Reserving' && { holds: 1 }) });
+      return Promise.resolve({ kind: 'Committed', result: undefined, revision: '1' });
+    },
+    reserve: () => Promise.resolve({ kind: 'Committed', result: {}, revision: '1' }),
+  } as unknown as Authority;
+  let nowMs = 0;
+  const driver = new GangDriver({
+    ...{ authority, records, env: realEnv(), nowMs: () => nowMs, onNews: () => undefined },
+    ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x' },
+    signal: new AbortController().signal,
+    isOwn: (_, name) => name.endsWith('own'),
+    onWait: (_, __, message) => void waits.push(message),
+    core: {
+      gangView: (_, name) => views.get(name),
+      get reservingGangs() {
+        return new Set(
+          [...views].filter(([, { state }]) => state === 'Reserving').map(([name]) => `a/${name}`),
+        );
+      },
+      gangMember: (replica) => ({ replica, stage: 'Queued' }),
+      planGang: (replicas) =>
+        replicas.map((replica) => ({ replica, node: 'n', nodeEpoch: { cell: 1, number: 1 } })),
+      unassume: () => undefined,
+    },
+  });
+  driver.add(member, 'own');
+  const work = async (afterMs: number): Promise<void> => {
+    nowMs += afterMs;
+    driver.changed('a');
+    driver.work(nowMs);
+    // What it sends is answered in promise turns.
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { views, moves, waits, work };
+}
+
+describe('GangDriver', () => {
+  it('begins only when no gang of another shard reserves that could take the same nodes', async () => {
+    const { views, moves, waits, work } = open([view('other', 'Reserving')]);
+    await work(0);
+    expect([moves, waits]).toEqual([[], ['gang a/other reserves there first']]);
+    views.set('other', view('other', 'Committed'));
+    await work(1_000);
+    expect(moves).toEqual(['Reserving']);
+  });
+
+  it('does not wait for one that could not take the same nodes', async () => {
+    const { views, moves, work } = open([view('other', 'Reserving', { rules: { regions: ['us'] } })]);
+    views.set('own', view('own', 'Waiting', { attempts: 0, rules: { regions: ['eu'] } }));
+    await work(0);
+    expect(moves).toEqual(['Reserving']);
+  });
+
+  it('[L1] does not wait for one of its own shard that has no members left', async () => {
+    const { moves, work } = open([view('also-own', 'Reserving')]);
+    await work(0);
+    expect(moves).toEqual(['Reserving']);
+  });
+
+  it('gives up what it holds where one of another shard that goes first began in the same moment', async () => {
+    const { views, moves, work } = open([]);
+    await work(0);
+    views.set('another', view('another', 'Reserving'));
+    await work(1_000);
+    expect(moves).toEqual(['Reserving', 'Released']);
+  });
+
+  it('[L1] waits no longer than a gang may reserve for one that nobody drives', async () => {
+    const { moves, work } = open([view('other', 'Reserving')]);
+    await work(0);
+    await work(599_000);
+    expect(moves).toEqual([]);
+    await work(1_000);
+    expect(moves).toEqual(['Reserving']);
+  });
+});

@@ -1,0 +1,45 @@
+import type { CheckName } from '../commit/checks.js';
+import type { Mutant } from './mutant.js';
+import type { Trial } from './run-mutants.js';
+import type { Scenario } from './scenario.js';
+import { fence } from './scenarios/fence.js';
+import { fenceChange } from './scenarios/fence-change.js';
+import { fenceEdge } from './scenarios/fence-edge.js';
+import { nodeDeleted } from './scenarios/node-deleted.js';
+import { preemption } from './scenarios/preemption.js';
+import { swarm } from './scenarios/swarm.js';
+
+// Where something is tried against most checks of the authority.
+const meddled: readonly Scenario[] = [swarm, fence, preemption];
+
+// Checks of what only one of them has, or another: rules of placement and gangs, epochs that are closed, victims, nodes that are
+// deleted, fences that change.
+const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
+  [
+    swarm,
+    [
+      ...(['bind.region', 'bind.zone', 'bind.residency', 'bind.tenancy', 'bind.selector'] as const),
+      ...(['bind.taints', 'bind.antiAffinity', 'bind.antiAffinity.others', 'bind.spread'] as const),
+      ...(['bind.pool', 'bind.gang', 'gang.holds', 'gang.count', 'gang.committed'] as const),
+      ...(['gang.edge', 'gang.emptied'] as const),
+    ],
+  ],
+  [fence, ['epoch.nodeState']],
+  [preemption, ['reserve.victim']],
+  [nodeDeleted, ['bind.deleted']],
+  [fenceChange, ['fence.lowered', 'fence.settled']],
+];
+
+/** In which worlds a defect is tried. */
+export const trialOf = (mutant: Mutant): Trial => ({ mutant, scenarios: worldsOf(mutant) });
+
+function worldsOf(mutant: Mutant): readonly Scenario[] {
+  switch (mutant.kind) {
+    case 'check': {
+      const [world] = onlyIn.find(([, names]) => names.includes(mutant.name)) ?? [];
+      return world === undefined ? meddled : [world];
+    }
+    case 'fenceTerm':
+      return [fenceEdge];
+  }
+}

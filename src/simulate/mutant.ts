@@ -1,0 +1,19 @@
+import { type CheckName, checkNames, untriedChecks } from '../commit/checks.js';
+import { type FenceTermName, fenceTermNames } from './fence-terms.js';
+
+/** One defect put in on purpose: a check of the authority that is switched off, or a term of the fence that is left out. */
+export type Mutant =
+  | { readonly kind: 'check'; readonly name: CheckName }
+  | { readonly kind: 'fenceTerm'; readonly name: FenceTermName };
+
+/** All defects, but for checks behind which another refuses the same. */
+export const mutants: readonly Mutant[] = [
+  ...checkNames
+    .filter((name) => untriedChecks[name] === undefined)
+    .map((name): Mutant => ({ kind: 'check', name })),
+  ...fenceTermNames.map((name): Mutant => ({ kind: 'fenceTerm', name })),
+];
+
+/** The defects of these names, or of these groups: `fence` is every one whose name begins with `fence.`. */
+export const mutantsNamed = (words: readonly string[]): readonly Mutant[] =>
+  mutants.filter(({ name }) => words.some((word) => name === word || name.startsWith(`${word}.`)));
