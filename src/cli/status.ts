@@ -33,7 +33,12 @@ export const statusCommand = (): Command =>
         const heads = ['SEVERITY', 'OBJECT', 'NAMESPACE', 'REASON', 'FOR', 'NEXT MOVE', 'MESSAGE'];
         if (rows.length > 0) print(formatTable(heads, rows));
         if (more > 0) say(`and ${more} more`);
-        const words = rows.length === 0 ? 'nothing needs attention' : `${rows.length + more} need attention`;
-        say(`${words}; looked at ${looked.nodes} nodes and ${looked.workloads} workloads`);
+        const found = rows.length + more;
+        const words =
+          found < 2 ? `${found === 0 ? 'nothing' : 'one'} needs attention` : `${found} need attention`;
+        const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+        say(
+          `${words}; looked at ${counted(looked.nodes, 'node')} and ${counted(looked.workloads, 'workload')}`,
+        );
       }),
     );

@@ -50,16 +50,20 @@ export function* allRepairKeys(
 const isRunning = ({ status }: Replica): boolean => status?.stage === 'Ready' || status?.stage === 'Serving';
 
 /** It is at another stage, or the same for another time; it is asked to stop; another has its slot; its fence was overrun. */
-function isAnotherMatter(replica: Replica, before: Replica | undefined): boolean {
-  const of = ({ metadata, status }: Replica): readonly unknown[] => [
-    ...[metadata.uid, status?.stage, status?.transitions?.at(-1)?.operation, status?.intent?.operation],
-    ...['Superseded', 'FenceOverrun'].map(
-      (type) => status?.conditions?.find((condition) => condition.type === type)?.status,
-    ),
-  ];
-  const last = before && of(before);
-  return of(replica).some((part, index) => part !== last?.[index]);
+function isAnotherMatter({ metadata, status }: Replica, before: Replica | undefined): boolean {
+  const last = before?.status;
+  return (
+    before?.metadata.uid !== metadata.uid ||
+    last?.stage !== status?.stage ||
+    last?.transitions?.at(-1)?.operation !== status?.transitions?.at(-1)?.operation ||
+    last?.intent?.operation !== status?.intent?.operation ||
+    saidOf(last, 'Superseded') !== saidOf(status, 'Superseded') ||
+    saidOf(last, 'FenceOverrun') !== saidOf(status, 'FenceOverrun')
+  );
 }
+
+const saidOf = (status: Replica['status'], type: string): string | undefined =>
+  status?.conditions?.find((condition) => condition.type === type)?.status;
 
 /** That a renewal is late decides nothing about what runs there. */
 const isOfInterest = (node: Node, before: Node | undefined): boolean =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { realEnv } from '../../env/real.js';
 import { FakeObjects } from '../../model/fake-objects.fixture.js';
+import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import { ObjectIndex } from '../../model/object-index.js';
 import type { Authority, Incarnate } from '../../model/ports.js';
@@ -55,6 +56,21 @@ describe('WorkloadReconciler', () => {
     expect(requeue).toEqual({ kind: 'done' });
     expect(new Set(made).size).toBe(2 * stepsMax);
     expect(made.at(-1), 'the slot that ended runs again').toBe('0');
+  });
+
+  it('[L6] says how far it has come between the parts of a large plan', async () => {
+    const { objects, reconcile } = open(4 * stepsMax);
+    const statusAfterTurn = async () => {
+      await reconcile();
+      const status = objects.get<Workload>('Workload', 't', 'web')?.status;
+      return { desired: status?.desired, replicas: status?.replicas, counts: status?.progress?.stages };
+    };
+    const queued = stepsMax - 1;
+    expect(await statusAfterTurn()).toEqual({
+      ...{ desired: 4 * stepsMax, replicas: queued, counts: { Queued: queued } },
+    });
+    // Saying it costs the more, the larger it is: the next parts are made first.
+    expect(await statusAfterTurn()).toMatchObject({ replicas: queued });
   });
 
   it('drops the rest of a plan when its user asks for something else', async () => {

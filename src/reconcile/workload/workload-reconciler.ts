@@ -20,11 +20,15 @@ import { workloadStatus } from './workload-status.js';
 // One of 5,000 replicas is looked at every second, which takes some five milliseconds; one of 100 whenever something
 // changes. Many that change all the time would otherwise leave little of the processor for anybody else.
 const replicasPerRestMs = 5;
+// While a plan of several parts is carried out: one of 1,000 replicas says every second how far it has come.
+const replicasPerToldMs = 1;
 
 /** Makes the replicas of a workload what its spec asks for, and its status what they are. */
 export class WorkloadReconciler implements Reconciler {
   readonly #seen: FirstSeen;
   readonly #pace: Pace;
+  // When it was said last how far a plan of several parts has come: the larger, the more that costs.
+  readonly #told: Pace;
   // Plans of several parts, of which each turn takes one: others have theirs in between, however large this one is.
   readonly #unfinished = new Map<string, { readonly mark: string; readonly more: () => WorkloadPlan }>();
 
@@ -38,6 +42,7 @@ export class WorkloadReconciler implements Reconciler {
   ) {
     this.#seen = new FirstSeen(parts.acting.env);
     this.#pace = new Pace(parts.acting.env, replicasPerRestMs);
+    this.#told = new Pace(parts.acting.env, replicasPerToldMs);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
@@ -67,6 +72,11 @@ export class WorkloadReconciler implements Reconciler {
     }
     if (more !== undefined) {
       this.#unfinished.set(key, { mark, more });
+      // [L6] Whoever waits for a large workload sees how far it has come.
+      if (this.#told.restMs(key) === 0) {
+        await this.#publish(key);
+        this.#told.looked(key, this.parts.slots.slotsOf(key, uid).size);
+      }
       return after(0, 'there is more to do than fits into one turn');
     }
     // A slot that its plan had passed already may have changed since.
