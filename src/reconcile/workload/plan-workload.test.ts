@@ -25,6 +25,7 @@ function shown(step: WorkloadStep): string {
       return `CreateRevision ${step.spec.revision}`;
     case 'AddFinalizer':
     case 'RemoveFinalizer':
+    case 'DeleteGang':
       return step.kind;
   }
 }
@@ -61,6 +62,18 @@ describe('the plan of a new workload', () => {
     const smaller = service(1, { gang: { minAvailable: 2 } });
     expect(plan(inputOf(smaller))[0], 'no more than there are members').toBe('CreateGang 1/1');
     expect(plan(inputOf(service(0, { gang: { minAvailable: 1 } })))).toEqual([]);
+  });
+
+  it('[L7] a gang goes with the last of its members, once nobody wants one', () => {
+    const gang = objectOf('Gang', 't', 'web', { spec: { workload: 'web', minAvailable: 1, members: 1 } });
+    const left = (stage: Stage) => plan(inputOf(service(0), [member(stage)], { gang: gang as Gang }));
+    const member = (stage: Stage) => {
+      const replica = replicaOf(0, stage);
+      return { ...replica, spec: { ...replica.spec, gang: 'web' } };
+    };
+    expect(left('Queued')).toEqual(['Release web-0-1 ScaledDown']);
+    expect(left('Releasing')).toEqual([]);
+    expect(left('Released')).toEqual(['DeleteGang', 'Forget web-0-1 with slot']);
   });
 
   it('holds replicas back while it is suspended, and queues them after', () => {

@@ -5,7 +5,7 @@ import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision, WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
 import { failuresAfter } from './failures.js';
 import { revisionOf } from './revision-of.js';
-import { hasEnded, slotWished, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
+import { hasEnded, type Slots, slotWished, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
 
 /** One thing to do for a workload. Steps on replicas do not depend on one another; the others come before them. */
 export type WorkloadStep =
@@ -13,6 +13,7 @@ export type WorkloadStep =
   | { readonly kind: 'RemoveFinalizer' }
   | { readonly kind: 'CreateRevision'; readonly name: string; readonly spec: WorkloadRevisionSpec }
   | { readonly kind: 'CreateGang' | 'ChangeGang'; readonly spec: GangSpec }
+  | { readonly kind: 'DeleteGang'; readonly uid: string }
   | {
       readonly kind: 'Incarnate';
       readonly slot: string;
@@ -105,7 +106,7 @@ function* allSteps(input: PlanInput, noteWait: (ms: number) => void): Generator<
 }
 
 function* prerequisites(
-  { workload, revisions, gang }: PlanInput,
+  { workload, revisions, gang, slots }: PlanInput,
   { name, spec }: ReturnType<typeof revisionOf>,
 ): Generator<WorkloadStep> {
   if (!workload.metadata.finalizers?.includes(replicasFinalizer)) yield { kind: 'AddFinalizer' };
@@ -114,7 +115,11 @@ function* prerequisites(
     yield { kind: 'CreateRevision', name, spec: { ...spec, revision: highest + 1 } };
   }
   const wanted = gangOf(workload);
-  if (wanted === undefined) return;
+  if (wanted === undefined) {
+    // [L7] Whatever it had come to, nobody would bring it further, and those that give way to it would wait.
+    if (gang !== undefined && !hasMembers(slots)) yield { kind: 'DeleteGang', uid: gang.metadata.uid };
+    return;
+  }
   if (gang === undefined) yield { kind: 'CreateGang', spec: wanted };
   else if (gang.spec.minAvailable !== wanted.minAvailable || gang.spec.members !== wanted.members)
     yield { kind: 'ChangeGang', spec: wanted };
@@ -127,6 +132,13 @@ export function gangOf({ metadata, spec }: Workload): GangSpec | undefined {
   if (spec.gang === undefined || members === 0) return undefined;
   const minAvailable = Math.min(members, spec.gang.minAvailable ?? members);
   return { workload: metadata.name, minAvailable, members };
+}
+
+/** Whether one that has not ended started with a gang, or still waits for it. */
+function hasMembers(slots: Slots): boolean {
+  for (const replicas of slots.values())
+    if (replicas.some((replica) => replica.spec.gang !== undefined && !hasEnded(replica))) return true;
+  return false;
 }
 
 function incarnation(

@@ -141,6 +141,12 @@ export async function takeObjectStep(
       await objects.modify<Gang>('Gang', namespace, name, 'spec', (live) =>
         controllerUidOf(live) === uid ? { ...live, spec: { ...step.spec } } : undefined,
       );
+      return;
+    case 'DeleteGang':
+      await objects.delete('Gang', namespace, name, step.uid).catch((error: unknown) => {
+        // It has gone already.
+        if (!isBerthError(error, 'NotFound')) throw error;
+      });
   }
 }
 
