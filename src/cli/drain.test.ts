@@ -79,7 +79,9 @@ describe('berth drain, cordon and uncordon', () => {
     await up.ok('wait wl/fixed --for jsonpath={.status.servingReplicas}=1 --timeout 60s');
     const { status, stdout } = await up.run('drain hollow-2 --deadline 3s --watch --timeout 100s');
     expect(status).toBe(3);
-    expect(stdout).toMatch(/default\/fixed-0-1 Blocked: .*at most 0 at once \(next move: user:default\)/);
+    expect(stdout).toMatch(
+      /default\/fixed-0-1 Blocked: .*at most 0 may be away at once \(next move: user:default\)/,
+    );
     expect(stdout).toMatch(/node\/hollow-2 drains, and is stuck: .*of default\/fixed: /);
     await up.ok('apply -f -', { input: cell.replace('maxUnavailable: 0', 'maxUnavailable: 1') });
     await up.ok('wait node/hollow-2 --for jsonpath={.status.drain.state}=Complete --timeout 60s');

@@ -163,7 +163,7 @@ describe('what the authority refuses about replicas, slots and actors', () => {
     done(await cell.evict(c, 'rollout'));
   });
 
-  it('DisruptionLimit: one limit for all voluntary causes, until a next one is ready or done', async () => {
+  it('DisruptionLimit: one limit for all voluntary causes, until a next one serves or is done', async () => {
     const replicas = [];
     for (const slot of ['0', '1']) {
       const replica = await cell.incarnate(web, slot);
@@ -180,10 +180,24 @@ describe('what the authority refuses about replicas, slots and actors', () => {
     const next = await cell.incarnate(web, '0', 2);
     done(await cell.bind(next, 'n1'));
     expect(answer(await cell.evict(b, 'drain'))).toMatch(/^DisruptionLimit/);
-    done(await cell.report(next, 'Succeeded'));
+    for (const stage of ['Starting', 'Ready'] as const) done(await cell.report(next, stage));
+    expect(answer(await cell.evict(b, 'drain')), 'nobody is sent to it yet').toMatch(/^DisruptionLimit/);
+    done(await cell.move(next, 'endpoints-controller', 'Serving'));
     done(await cell.evict(b, 'drain'));
+    expect(answer(await cell.evict(next, 'drain'))).toMatch(/^DisruptionLimit/);
     done(await cell.report(b, 'Released'));
-    done(await cell.forget(b, true));
+    const last = await cell.incarnate(web, '1', 2);
+    done(await cell.bind(last, 'n1'));
+    done(await cell.report(last, 'Succeeded'));
+    done(await cell.evict(next, 'drain'));
+    done(await cell.report(next, 'Released'));
+    for (const [replica, dropSlot] of [
+      [a, false],
+      [b, false],
+      [next, true],
+      [last, true],
+    ] as const)
+      done(await cell.forget(replica, dropSlot));
     expect(await cell.record('/a/workload/shop/web')).toBeUndefined();
   });
 

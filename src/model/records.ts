@@ -66,7 +66,7 @@ export interface WorkloadAccount {
   /** How many charged replicas there are by `region` and by `region/zone`. */
   readonly regions: Readonly<Record<string, number>>;
   readonly zones: Readonly<Record<string, number>>;
-  /** How many slots a voluntary cause has disrupted and no ready incarnation has taken since. */
+  /** How many slots a voluntary cause has disrupted and no incarnation that serves has taken since. */
   readonly disrupted: number;
 }
 

@@ -1,3 +1,4 @@
+import type { ReplicaSpec } from '../../model/kinds/replica.js';
 import type { Evict } from '../../model/ports.js';
 import { slotKey } from '../../model/records.js';
 import type { Stage, StageActor } from '../../model/stages.js';
@@ -97,19 +98,18 @@ export function disrupt(
   return undefined;
 }
 
-/** A ready incarnation has taken a disrupted slot, or the slot is gone: the disruption is over. */
+/** An incarnation that serves has taken a disrupted slot, or the slot is dropped: the disruption is over. */
 export function endDisruption(
   draft: Draft,
+  { workload, slot }: Pick<ReplicaSpec, 'workload' | 'slot'>,
   tenant: string,
-  workload: string,
-  slot: string,
-  isSlotGone: boolean,
+  isDropped = false,
 ): void {
   const record = slotRecord(draft, tenant, workload, slot);
   if (record?.isDisrupted !== true) return;
   const account = workloadAccount(draft, tenant, workload);
   putWorkloadAccount(draft, tenant, workload, { ...account, disrupted: account.disrupted - 1 });
-  if (isSlotGone) return;
+  if (isDropped) return;
   const { isDisrupted: _, ...rest } = record;
   draft.put(slotKey(tenant, workload, slot), rest);
 }

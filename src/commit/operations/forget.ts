@@ -38,7 +38,7 @@ export const forget =
           'SlotTaken',
           `earlier replicas of slot ${slot} of ${workload} are still there: forget them first`,
         );
-      endDisruption(draft, tenant, workload, slot, true);
+      endDisruption(draft, replica.stored.spec, tenant, true);
       draft.delete(slotKey(tenant, workload, slot));
     } else if (record !== undefined) {
       const { kept = 1, ...rest } = record;

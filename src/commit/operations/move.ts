@@ -3,6 +3,8 @@ import type { Stage, StageActor } from '../../model/stages.js';
 import { checkActor, checkEdge } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
+import { slotRecord } from '../stored.js';
+import { endDisruption } from './disrupt.js';
 import { findReplica, movedBefore, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
 
 /** The edges that have no operation of their own; all others are refused here, whoever owns them. */
@@ -47,5 +49,12 @@ export const move =
       },
       input.message === undefined ? {} : { message: input.message },
     );
+    // Ready alone would be too early: with minReadySeconds nobody is sent to it yet.
+    if (input.to === 'Serving') {
+      const { tenant, stored } = replica;
+      const { workload, slot } = stored.spec;
+      if (slotRecord(draft, tenant, workload, slot)?.replicaUid === stored.metadata.uid)
+        endDisruption(draft, stored.spec, tenant);
+    }
     return commit({ stage: input.to });
   };

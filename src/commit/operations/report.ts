@@ -73,9 +73,8 @@ export const report =
       },
       change,
     );
-    // A batch replica need never be ready: that it is done is as good.
-    if (isHolder && (to === 'Ready' || to === 'Serving' || to === 'Succeeded'))
-      endDisruption(draft, tenant, workload, slot, false);
+    // A batch replica need never serve: that it is done is as good.
+    if (isHolder && (to === 'Serving' || to === 'Succeeded')) endDisruption(draft, stored.spec, tenant);
     return commit({ stage: to });
   };
 

@@ -15,6 +15,7 @@ import { FirstSeen } from '../runtime/first-seen.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { requeueOf, type Verdict, verdictOf, whyNot, worstOf } from '../runtime/verdict.js';
 import type { SlotIndex } from '../workload/slot-index.js';
+import { SpareReplicas } from './spare-replicas.js';
 import { type Block, drainStatus, type DrainRow, drivenAway, evictable } from './plan-drain.js';
 
 export interface DrainParts {
@@ -108,8 +109,14 @@ export class DrainReconciler implements Reconciler {
     const { acting } = this.parts;
     const { authority, actor } = acting;
     let block: Block | undefined;
+    const spare = this.#spareOf(group[0]);
     for (const replica of group) {
       if (signal.aborted || verdicts.has('Stale')) return;
+      const whyKept = spare?.whyNot(replica);
+      if (whyKept !== undefined) {
+        blocks.set(replica.metadata.uid, this.#blockOf(replica, whyKept));
+        continue;
+      }
       const outcome: Outcome<unknown> | undefined =
         block === undefined
           ? await authority.evict({
@@ -120,9 +127,19 @@ export class DrainReconciler implements Reconciler {
       if (outcome?.kind === 'Rejected' && outcome.reason === 'DisruptionLimit')
         block = this.#blockOf(replica, outcome.message);
       else if (outcome !== undefined) verdicts.add(verdictOf(outcome));
+      if (outcome?.kind === 'Committed') spare?.left(replica);
       if (outcome !== undefined && verdictOf(outcome) === 'Stale') acting.giveUp(whyNot(outcome) ?? '');
       if (block !== undefined) blocks.set(replica.metadata.uid, block);
     }
+  }
+
+  #spareOf(replica: Replica | undefined): SpareReplicas | undefined {
+    if (replica === undefined) return undefined;
+    const { namespace = '' } = replica.metadata;
+    const name = replica.spec.workload;
+    const workload = this.parts.acting.objects.get<Workload>('Workload', namespace, name);
+    const slots = this.parts.slots.slotsOf(`${namespace}/${name}`, workload?.metadata.uid ?? '');
+    return new SpareReplicas(workload, slots);
   }
 
   #blockOf({ metadata, spec }: Replica, message: string): Block {
