@@ -21,10 +21,10 @@ function openWorld() {
     detects: true,
   });
   for (const member of world.processes) member.start();
-  const open = async (workload: string): Promise<void> => {
+  const open = async (workload: string, more: object = {}): Promise<void> => {
     await world.reaches.get(user)?.objects.modify('Workload', 'risk', workload, 'spec', (live) => ({
       ...live,
-      spec: { ...live.spec, placement: {} },
+      spec: { ...live.spec, placement: {}, ...more },
     }));
   };
   return { world, open, silence: (forMs: number) => silence(world, 'agent-n1', servers, forMs) };
@@ -64,6 +64,20 @@ describe('a node that falls silent', () => {
     expect(once).toEqual(['once-0-1 Released FenceExpired', 'once-0-2 Queued Replaces']);
     await world.run(400_000);
     expect(story(replicasOf(world, 'kept'))).toEqual(['kept-0-1 Unknown NeedsHuman']);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('[L5] releases what was promised to run once when its fence has expired, also if its user has come to ask for less', async () => {
+    const { world, silence: cut, open } = openWorld();
+    await world.run(30_000);
+    cut(1_000_000);
+    await world.run(90_000);
+    const [lost] = replicasOf(world, 'once');
+    expect(lost?.status?.stage).toBe('Unknown');
+    const template = { run: { process: { command: ['work'] } }, resources: { cpu: '1' } };
+    void open('once', { onNodeLost: { action: 'Replace', afterSeconds: 45 }, template });
+    await world.run(220_000);
+    expect(story(replicasOf(world, 'once'))).toEqual(['once-0-1 Released', 'once-0-2 Serving']);
     expect(world.violations).toEqual([]);
   });
 

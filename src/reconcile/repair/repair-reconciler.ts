@@ -187,6 +187,10 @@ export class RepairReconciler implements Reconciler {
     const isOwner = workload !== undefined && workload.metadata.uid === controllerUidOf(replica);
     const { action, afterSeconds = 0 } = (isOwner && workload.spec.onNodeLost) || {};
     if (!isOwner) return { action: 'Gone' };
+    // What it was promised counts, whatever its workload says since: the authority would not let a second one beside it.
+    const promised = objects.get<WorkloadRevision>('WorkloadRevision', namespace, replica.spec.revision);
+    if (action === 'Replace' && promised?.spec.template.execution === 'AtMostOne')
+      return { action: 'Fence', afterSeconds };
     // Of what nothing more is known the strictest is assumed.
     return { action: action ?? 'Wait', afterSeconds };
   }
