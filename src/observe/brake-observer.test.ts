@@ -5,7 +5,7 @@ import { BrakeObserver } from './brake-observer.js';
 import { FreshnessObserver } from './freshness-observer.js';
 
 /** A cell of a few nodes in one zone, some of them lost by the last durable verdict, and somebody who begins to listen. */
-function openCell(reachability: readonly string[]) {
+function openCell(reachability: readonly string[], drained: readonly number[] = []) {
   const time = new VirtualTime({ seed: 1 });
   const { env } = time.machine('server');
   const objects = new FakeObjects();
@@ -13,7 +13,8 @@ function openCell(reachability: readonly string[]) {
     objects.put(objectOf('Lease', undefined, `node-n${index}`, { spec: { durationSeconds: 40 } }));
   for (const [index, is] of reachability.entries()) {
     const spec = { region: 'eu', zone: 'a' };
-    objects.put(objectOf('Node', undefined, `n${index}`, { spec, status: { reachability: is } }));
+    const drain = drained.includes(index) ? { drain: { state: 'Complete' } } : {};
+    objects.put(objectOf('Node', undefined, `n${index}`, { spec, status: { reachability: is, ...drain } }));
     renew(index);
   }
   const freshness = new FreshnessObserver({ objects, env });
@@ -32,6 +33,11 @@ describe('the brakes that somebody sees who has just begun to listen', () => {
     expect(state()).toBe('Stop');
     for (const index of [0, 1, 3]) renew(index);
     await run(2_000);
+    expect(state()).toBe('Off');
+  });
+
+  it('are off where those that are silent were drained before: they may be switched off', () => {
+    const { state } = openCell(['Lost', 'Lost', 'Fresh', 'Fresh', 'Fresh'], [0, 1]);
     expect(state()).toBe('Off');
   });
 

@@ -35,8 +35,8 @@ export class BrakeObserver {
     for (const name of freshness.nodes()) {
       const look = freshness.look(name, notBefore);
       const node = objects.get<Node>('Node', undefined, name);
-      // A node that was deleted is missed by nobody.
-      if (look === undefined || node === undefined) continue;
+      // A node that was deleted is missed by nobody, nor is one that was drained: it may have been switched off.
+      if (look === undefined || node === undefined || node.status?.drain?.state === 'Complete') continue;
       const { region = 'local', zone = 'local' } = node.spec;
       // One that was silent under the last leader is silent until it is heard of: a brake outlives who put it on.
       const isWell = look.verdict === 'Fresh' && (look.isHeard || node.status?.reachability === 'Fresh');

@@ -52,8 +52,12 @@ describe('what needs attention', () => {
       ['Degraded Node/n1 DrainStuck user:shop'],
     ],
     [
-      'a node that is drained',
-      { nodes: [node('n1', { drain: { state: 'Complete', startedAt: at } }, { drain: {} })] },
+      'a node that is drained, and switched off',
+      {
+        nodes: [
+          node('n1', { drain: { state: 'Complete', startedAt: at }, reachability: 'Lost' }, { drain: {} }),
+        ],
+      },
       ['Notice Node/n1 Drained operator'],
     ],
     [

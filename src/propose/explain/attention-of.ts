@@ -65,9 +65,12 @@ function* aboutNode({ metadata, spec, status }: Node): Generator<AttentionItem> 
   const { reachability, evidence, gate, attestation, drain } = status ?? {};
   const why = evidence?.why ?? gate?.reason ?? '';
   const since = evidence?.since ?? gate?.since;
-  if (reachability === 'Unknown' || reachability === 'Lost')
+  const isDrained = spec.drain !== undefined && drain?.state === 'Complete';
+  // Nothing of it is missed: it may have been switched off.
+  if (!isDrained && (reachability === 'Unknown' || reachability === 'Lost'))
     yield item('Broken', `Node${reachability}`, why, `agent:${name}`, since);
-  if (reachability === 'Suspect') yield item('Degraded', 'NodeSuspect', why, `agent:${name}`, since);
+  if (!isDrained && reachability === 'Suspect')
+    yield item('Degraded', 'NodeSuspect', why, `agent:${name}`, since);
   const overrun = conditionOf(status?.conditions, 'FenceOverrun');
   if (overrun !== undefined)
     yield item('Broken', 'FenceOverrun', overrun.message ?? '', 'operator', overrun.lastTransitionTime);
@@ -77,7 +80,7 @@ function* aboutNode({ metadata, spec, status }: Node): Generator<AttentionItem> 
     if (spec.unschedulable === true) yield item('Notice', 'Cordoned', 'it takes nothing new', 'operator');
     return;
   }
-  if (drain?.state === 'Complete')
+  if (isDrained)
     yield item('Notice', 'Drained', 'it may be taken away, or uncordoned', 'operator', drain.completedAt);
   else
     yield item(
