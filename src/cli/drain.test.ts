@@ -58,7 +58,7 @@ describe('berth drain, cordon and uncordon', () => {
   it('[L5] a drain moves everything within the limits, shows each replica, and ends when all have stopped', async () => {
     const { status, stdout, stderr } = await up.run('drain hollow-1 --reason upgrade --watch --timeout 100s');
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/default\/everywhere-hollow-1-1 Re(leasing|leased)/);
+    expect(stdout).toMatch(/default\/everywhere\.hollow-1-1 Re(leasing|leased)/);
     expect(stdout).toMatch(/node\/hollow-1 is drained: 0 planned, 0 stopping, \d released/);
     expect(await up.ok('get node hollow-1')).toMatch(/hollow-1 +Fresh +Drained /);
     const left = await up.ok('get replicas --field-selector status.binding.node=hollow-1 -o json');

@@ -67,6 +67,7 @@ export const checkNames = [
   'incarnate.atMostOne',
   'incarnate.lost',
   'incarnate.number',
+  'incarnate.name',
   'evict.disruption',
   'evict.slot',
   'reserve.rank',
@@ -123,6 +124,8 @@ export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
   'bind.slot':
     'a replica that waits is the one its slot names, because no other is made before it ends (incarnate.previous)',
   'bind.hold': 'a replica is Scheduled only while its hold is Held: both move in one transaction (hold.once)',
+  'incarnate.name':
+    'no two slots have a name in common (replicaName), and one begins anew only once nothing of it is left (forget.kept)',
   'forget.lost':
     'what is lost has not ended and is still there, so it is counted among those that are kept (forget.kept)',
   'withdraw.asked': 'the endpoints controller withdraws only what shall stop; a unit test does',

@@ -118,7 +118,8 @@ export const reasonTable = {
     cure: 'propose for the replica as it is now',
   },
   SlotTaken: {
-    meaning: 'the slot has an incarnation that must end first, or another replacement is outstanding',
+    meaning:
+      'the slot has an incarnation that must end first, another replacement is outstanding, or the name of the next one is taken',
     callerMay: 'refresh',
     cure: 'the previous replica becomes terminal',
   },

@@ -170,5 +170,15 @@ export const emptyWorkloadAccount: WorkloadAccount = { regions: {}, zones: {}, d
 /** A node with this label set to "true" takes only work whose priority class may use recovery pools (S9). */
 export const recoveryPoolLabel = 'berth.dev/recovery-pool';
 
+const isNumber = /^\d+$/;
+
+/**
+ * How the names of a slot's replicas begin. A node's name may hold what the end of a workload's name holds, so that it
+ * stands behind a dot, which a workload's name never has: `log.hollow-1-1` is of Daemon `log` on node `hollow-1`,
+ * `log-hollow-1-1` of slot 1 of Service `log-hollow`. No two slots of a tenant have a name in common.
+ */
+export const replicaNamePrefix = (workload: string, slot: string): string =>
+  `${workload}${isNumber.test(slot) ? '-' : '.'}${slot}-`;
+
 export const replicaName = (workload: string, slot: string, incarnation: number): string =>
-  `${workload}-${slot}-${incarnation}`;
+  replicaNamePrefix(workload, slot) + incarnation;

@@ -65,6 +65,8 @@ export const incarnate =
       );
     const lost = record === undefined ? undefined : replacedReplica(context, draft, input, record, name);
     if (lost !== undefined && 'kind' in lost) return lost;
+    const taken = nameTaken(context, draft, tenant, name);
+    if (taken !== undefined) return taken;
 
     const first: SlotRecord = { incarnation, replica: name, replicaUid: context.uid, operation };
     draft.put(
@@ -121,6 +123,17 @@ export const incarnate =
     draft.put(statusKey('Replica', tenant, name), { status });
     return commitAt((version) => new Incarnated(stored, status, version));
   };
+
+/** [S7] What stands under a name is charged for: nothing is ever written over it. Read, so that its absence is guarded. */
+function nameTaken(context: Context, draft: Draft, tenant: string, name: string): Rejection | undefined {
+  const stored = storedReplica(draft, tenant, name);
+  const status = replicaStatus(draft, tenant, name);
+  if ((stored === undefined && status === undefined) || !context.checks.has('incarnate.name'))
+    return undefined;
+  const whose =
+    stored === undefined ? 'what is left of another' : `slot ${stored.spec.slot} of ${stored.spec.workload}`;
+  return reject('SlotTaken', `the name ${name} is taken by ${whose} (${stored?.metadata.uid ?? 'no uid'})`);
+}
 
 type Evidence = Readonly<Record<string, string>>;
 

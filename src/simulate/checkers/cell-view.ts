@@ -15,6 +15,7 @@ import {
   type NodeEpoch,
   nodeEpochKey,
   objectKey,
+  replicaNamePrefix,
   type SlotRecord,
   slotKey,
   statusKey,
@@ -111,7 +112,7 @@ export class CellView {
 
   /** All incarnations of a slot that are stored. */
   *incarnations(tenant: string, workload: string, slot: string): Generator<Replica> {
-    for (const replica of this.objects('Replica', tenant, `${workload}-${slot}-`))
+    for (const replica of this.objects('Replica', tenant, replicaNamePrefix(workload, slot)))
       if (replica.spec.workload === workload && replica.spec.slot === slot) yield replica;
   }
 }

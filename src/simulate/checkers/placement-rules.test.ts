@@ -158,7 +158,7 @@ describe('[S4] a replica is bound only where its hard rules allow', () => {
     const cell = checked();
     cell.workload('logs', { type: 'Daemon' });
     cell.incarnate('logs', 'n2');
-    cell.bind('logs-n2-1', 'n1');
+    cell.bind('logs.n2-1', 'n1');
     expect(cell.messages.join()).toContain('the slot of the daemon is for node n2');
   });
 
