@@ -1,5 +1,5 @@
+import { countedParts } from './counted.js';
 import type { Amounts } from './parts/amounts.js';
-import { type Quantity, parseQuantity } from './quantity.js';
 
 /**
  * Amounts as the accounts add them up: whole thousandths of a core, whole bytes, whole devices and replicas.
@@ -15,15 +15,6 @@ export interface Amount {
 
 export const noAmount: Amount = {};
 
-const nanoPerMilli = 1_000_000n;
-const nanoPerUnit = 1_000_000_000n;
-
-const roundedUp = (quantity: Quantity, nanoPer: bigint): number => {
-  const whole = (quantity + nanoPer - 1n) / nanoPer;
-  // Past this sums would no longer be exact. Nothing offers as much, so nothing that is refused for it would fit.
-  return whole > BigInt(Number.MAX_SAFE_INTEGER) ? Number.POSITIVE_INFINITY : Number(whole);
-};
-
 const parsed = new WeakMap<object, Amount>();
 
 /**
@@ -35,8 +26,8 @@ export function amountOf(amounts: Amounts & { readonly replicas?: number }): Amo
   if (known !== undefined) return known;
   const { cpu, memory, devices, replicas } = amounts;
   const amount: Amount = {
-    ...(cpu !== undefined && { cpuMilli: roundedUp(parseQuantity(cpu), nanoPerMilli) }),
-    ...(memory !== undefined && { memoryBytes: roundedUp(parseQuantity(memory), nanoPerUnit) }),
+    ...(cpu !== undefined && { cpuMilli: countedParts(cpu, 'cores') }),
+    ...(memory !== undefined && { memoryBytes: countedParts(memory, 'bytes') }),
     ...(replicas !== undefined && { replicas }),
     ...(devices !== undefined && { devices }),
   };

@@ -6,7 +6,7 @@ describe('the words that kinds are written in', () => {
   const thing = record(
     'A thing.',
     { name: text('Its name.'), mode: choice('How.', ['On', 'Off']) },
-    { size: quantity('How large.'), parts: listOf('Its parts.', count('A part.')) },
+    { size: quantity('How large.', 'bytes'), parts: listOf('Its parts.', count('A part.')) },
   );
 
   it('carry static types that are read-only and know what is optional', () => {

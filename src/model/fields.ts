@@ -1,3 +1,4 @@
+import type { CountedUnit } from './counted.js';
 import type { TextFormat } from './formats.js';
 import type { Static, TSchema, TUnsafe } from 'typebox';
 
@@ -94,12 +95,11 @@ export function choice<const T extends string>(description: string, values: read
   return schema<T>({ type: 'string', enum: [...values], description });
 }
 
-/** An amount of a resource as people write it; `parseQuantity` reads it. Never negative. */
-export function quantity(description: string): Field<string | number> {
+/** An amount of a resource as people write it; `parseQuantity` reads it. Never negative, and never more than is counted. */
+export function quantity(description: string, unit: CountedUnit): Field<string | number> {
   return schema<string | number>({
     type: ['string', 'number'],
-    format: 'quantity',
-    minimum: 0,
+    'x-berth-counted': unit,
     'x-kubernetes-int-or-string': true,
     description,
   });

@@ -4,7 +4,6 @@ import { formats } from './formats.js';
 describe('the forms of text', () => {
   it.each([
     ['name', ['a', 'a.b-c'], ['', 'A', 'a_b']],
-    ['quantity', ['1', '500m', '4Gi'], ['-1', '4GB', '']],
     ['cron', ['0 2 * * *'], ['0 2 * *', 'x']],
     [
       'port',

@@ -1,7 +1,5 @@
 import { cronError } from './cron.js';
-import { isBerthError } from './errors.js';
 import { checkName } from './names.js';
-import { parseQuantity, quantityAllowed } from './quantity.js';
 
 interface Format {
   readonly allowed: string;
@@ -13,22 +11,11 @@ const portWish = /^[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?(:([1-9]\d{0,4}))?$/;
 const mapKey = /^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?$/;
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-/** The forms of text that schemas name. Quantities are here because they come as text or as a number. */
+/** The forms of text that schemas name. */
 export const formats = {
   name: {
     allowed: "a name of lower-case letters, digits, '-' and '.'",
     isValid: (text) => checkName('', text, 'subdomain').length === 0,
-  },
-  quantity: {
-    allowed: `${quantityAllowed}; not negative`,
-    isValid: (text) => {
-      try {
-        return parseQuantity(text) >= 0n;
-      } catch (error) {
-        if (isBerthError(error, 'InvalidQuantity')) return false;
-        throw error;
-      }
-    },
   },
   cron: {
     allowed: 'a cron expression of five fields: minute, hour, day of month, month, day of week ("0 2 * * *")',
@@ -56,7 +43,7 @@ export const formats = {
   },
 } as const satisfies Record<string, Format>;
 
-export type TextFormat = Exclude<keyof typeof formats, 'quantity' | 'key'>;
+export type TextFormat = Exclude<keyof typeof formats, 'key'>;
 
 export function isFormat(name: string): name is keyof typeof formats {
   return Object.hasOwn(formats, name);

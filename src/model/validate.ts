@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { checkMetadata } from './check-metadata.js';
 import { checkShape, joinPath } from './check-shape.js';
+import { countedAllowed, countedErrors } from './counted.js';
 import { formats, isFormat } from './formats.js';
 import { apiVersionOf, type KindDefinition } from './kind.js';
 import { keyedListErrors } from './keyed-lists.js';
@@ -41,6 +42,12 @@ function newAjv(): Ajv {
     type: 'array',
     errors: 'full',
     validate: keyedListErrors,
+  });
+  ajv.addKeyword({
+    keyword: 'x-berth-counted',
+    type: ['string', 'number'],
+    errors: 'full',
+    validate: countedErrors,
   });
   return ajv;
 }
@@ -179,9 +186,8 @@ function fieldErrors(error: ErrorObject, root: unknown): readonly FieldError[] {
       return [{ path: joinPath(path, name), ...shown(value), reason: 'Unknown', message }];
     }
     case 'type': {
-      const format = parentSchema?.['format'];
       const words = [schema].flat().map((type) => typeWords[String(type)] ?? String(type));
-      const allowed = format === 'quantity' ? formats.quantity.allowed : words.join(' or ');
+      const allowed = parentSchema?.['x-berth-counted'] === undefined ? words.join(' or ') : countedAllowed;
       const { data } = error;
       // Of a list or an object its kind is told, not what is in it.
       const found = Array.isArray(data) ? 'a list' : typeof data === 'object' ? 'an object' : undefined;

@@ -42,6 +42,7 @@ describe('a line of a node stream', () => {
       [registering('n1/../n2'), 'register: metadata.name: "n1/../n2"'],
       [registering('n1', { labels: { pool: 7 } }), 'register: metadata.labels.pool: 7: must be a text'],
       [registering('n1', { capacity: { cpu: 'lots' } }), 'register: status.capacity.cpu: "lots"'],
+      [registering('n1', { allocatable: { memory: '8Pi' } }), 'register: status.allocatable.memory: "8Pi"'],
       [registering('n1', { taints: [{ key: 'a' }] }), 'register: spec.taints[0].effect: is required'],
     ] as const)
       expect(() => checkUpLine(text, validator)).toThrow(message);

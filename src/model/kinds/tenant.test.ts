@@ -43,6 +43,16 @@ describe('a Tenant', () => {
     ]);
   });
 
+  it('[S3] is refused a limit that cannot be counted exactly, as a text and as a number', () => {
+    const tooMuch =
+      'must be at most 9007199254740991 bytes, which is just below 8Pi: more cannot be counted exactly';
+    expect(errorsOf({ limit: { memory: '1Ei' }, guaranteed: { memory: 2 ** 53 } })).toEqual([
+      `spec.guaranteed.memory: ${tooMuch}`,
+      `spec.limit.memory: ${tooMuch}`,
+    ]);
+    expect(errorsOf({ limit: { memory: '7Pi' } })).toEqual([]);
+  });
+
   it('has a name that fits everywhere a tenant is named', () => {
     expect(errorsOf({}, 'a.b')).toHaveLength(1);
     expect(errorsOf({}, 'a'.repeat(64))).toEqual(['metadata.name: must have at most 63 characters']);

@@ -92,6 +92,7 @@ export const template = record(
     ),
     scratchLimit: quantity(
       'How much its scratch directory may hold: 1Gi. It is ended (DiskQuotaExceeded) soon after it holds more. Only for a process; not limited if left out.',
+      'bytes',
     ),
     minReadySeconds: seconds('How long it must stay ready before it takes traffic. Default 0.'),
     restart: record(

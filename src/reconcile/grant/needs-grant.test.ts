@@ -16,8 +16,10 @@ describe('a tenant', () => {
     [undefined, undefined, false],
     [undefined, {}, false],
     [{ cpu: '2' }, { cpu: '2' }, false],
-    [{ cpu: '2' }, { cpu: 2 }, false],
-    [{ cpu: '2', memory: '1Gi' }, { memory: '1024Mi', cpu: '2000m' }, false],
+    [{ cpu: 2 }, { cpu: '2' }, false],
+    [{ memory: '1024Mi', cpu: '2000m' }, { cpu: '2', memory: '1Gi' }, false],
+    // What an older server granted for a limit that it could not count.
+    [{ memory: '1Gi' }, { memory: 'Infinity' }, true],
     [{ cpu: '2' }, { cpu: '3' }, true],
     [{ cpu: '2' }, {}, true],
     [undefined, { cpu: '2' }, true],
