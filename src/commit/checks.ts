@@ -33,6 +33,7 @@ export const checkNames = [
   'bind.gate',
   'bind.region',
   'bind.zone',
+  'bind.tenant',
   'bind.residency',
   'bind.tenancy',
   'bind.selector',
@@ -124,6 +125,7 @@ export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
   'bind.slot':
     'a replica that waits is the one its slot names, because no other is made before it ends (incarnate.previous)',
   'bind.hold': 'a replica is Scheduled only while its hold is Held: both move in one transaction (hold.once)',
+  'bind.tenant': 'a tenant goes only once nothing is left in it, for nobody else takes its finalizer off',
   'incarnate.name':
     'no two slots have a name in common (replicaName), and one begins anew only once nothing of it is left (forget.kept)',
   'forget.lost':

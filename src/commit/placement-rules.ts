@@ -87,7 +87,11 @@ function checkWhere(
     return reject('RegionNotAllowed', `node ${name} is in region ${region}; allowed: ${regions.join(', ')}`);
   if (zones.length > 0 && !zones.includes(zone) && checks.has('bind.zone'))
     return reject('ZoneNotAllowed', `node ${name} is in zone ${zone}; allowed: ${zones.join(', ')}`);
-  const residency = storedTenant(draft, undefined, tenant)?.spec.residency ?? [];
+  const owner = storedTenant(draft, undefined, tenant);
+  // Nobody says any more where its work may be.
+  if (owner === undefined && checks.has('bind.tenant'))
+    return reject('ReplicaChanged', `tenant ${tenant} is gone`);
+  const residency = owner?.spec.residency ?? [];
   if (residency.length > 0 && checks.has('bind.residency')) {
     const jurisdiction = storedRegion(draft, undefined, region)?.spec.jurisdiction;
     if (jurisdiction === undefined || !residency.includes(jurisdiction))

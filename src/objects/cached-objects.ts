@@ -35,7 +35,8 @@ export class CachedObjects implements Objects {
     draft: object,
   ): Promise<T> {
     const { objects, manager } = this.parts;
-    const { object } = await objects.create(kindOf(kind), namespace, draft as BerthObject, { manager });
+    const options = { manager, author: 'controller' } as const;
+    const { object } = await objects.create(kindOf(kind), namespace, draft as BerthObject, options);
     return object as T;
   }
 
@@ -49,7 +50,10 @@ export class CachedObjects implements Objects {
     const { objects, manager } = this.parts;
     const key = { kind, namespace, name };
     const asked = (live: BerthObject): BerthObject => change(live as T) ?? live;
-    const { object } = await objects.modify(kindOf(kind), key, part, asked, { manager });
+    const { object } = await objects.modify(kindOf(kind), key, part, asked, {
+      manager,
+      author: 'controller',
+    });
     return object as T;
   }
 

@@ -2,6 +2,7 @@ import { Alarm } from '../env/alarm.js';
 import type { Env } from '../env/env.js';
 import { isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
+import type { BerthObject } from '../model/object.js';
 import { isRecordView } from '../model/record-views.js';
 import type { ObjectKey } from './keys.js';
 import { shownKey } from './keys.js';
@@ -243,13 +244,14 @@ export class Collector {
   }
 
   async #removeFinalizer(kind: KindDefinition, { key }: CachedObject, finalizer: string): Promise<void> {
-    await this.parts.objects.modify(kind, key, 'spec', (live) => ({
+    const without = (live: BerthObject): BerthObject => ({
       ...live,
       metadata: {
         ...live.metadata,
         finalizers: (live.metadata.finalizers ?? []).filter((name) => name !== finalizer),
       },
-    }));
+    });
+    await this.parts.objects.modify(kind, key, 'spec', without, { author: 'controller' });
   }
 
   /** The owner itself: an object with the same name but another uid is somebody else. */

@@ -21,14 +21,30 @@ export function generatedName(prefix: string, env: Env): string {
   return prefix.slice(0, nameLengthMax - suffixLength) + suffix;
 }
 
+/** Who writes an object: Berth's own controllers put its finalizers on and take them off, and nobody else does. */
+export type Author = 'client' | 'controller';
+
+const isOwnFinalizer = (name: string): boolean => name.startsWith('berth.dev/');
+
+/** What must be done before an object may go is not for clients to forget, as who replaces a whole object would. */
+function finalizersBy(
+  author: Author,
+  asked: readonly string[] | undefined,
+  live: readonly string[] = [],
+): readonly string[] | undefined {
+  if (author === 'controller') return asked;
+  const wanted = (asked ?? []).filter((name) => !isOwnFinalizer(name) || live.includes(name));
+  return [...wanted, ...live.filter((name) => isOwnFinalizer(name) && !wanted.includes(name))];
+}
+
 /** The metadata of a new object: what the server decides is decided here, whatever the client wrote. */
 export function newMetadata(
   asked: ObjectMeta,
   name: string,
   namespace: string | undefined,
-  env: Env,
+  { env, author }: { readonly env: Env; readonly author: Author },
 ): ObjectMeta {
-  const { generateName, labels, annotations, ownerReferences, finalizers, managedFields } = asked;
+  const { generateName, labels, annotations, ownerReferences, managedFields } = asked;
   return compact({
     name,
     generateName,
@@ -40,14 +56,14 @@ export function newMetadata(
     labels,
     annotations,
     ownerReferences,
-    finalizers,
+    finalizers: finalizersBy(author, asked.finalizers),
     managedFields,
   }) as unknown as ObjectMeta;
 }
 
-/** The metadata after an update: the client decides labels, annotations, owners and finalizers, nothing else. */
-export function updatedMetadata(live: ObjectMeta, asked: ObjectMeta): ObjectMeta {
-  const { labels, annotations, ownerReferences, finalizers, managedFields } = asked;
+/** The metadata after an update: the client decides labels, annotations, owners and their own finalizers, nothing else. */
+export function updatedMetadata(live: ObjectMeta, asked: ObjectMeta, author: Author): ObjectMeta {
+  const { labels, annotations, ownerReferences, managedFields } = asked;
   const {
     labels: _l,
     annotations: _a,
@@ -61,7 +77,7 @@ export function updatedMetadata(live: ObjectMeta, asked: ObjectMeta): ObjectMeta
     labels,
     annotations,
     ownerReferences,
-    finalizers,
+    finalizers: finalizersBy(author, asked.finalizers, live.finalizers),
     managedFields,
   }) as unknown as ObjectMeta;
 }

@@ -132,6 +132,33 @@ describe('versioned objects', () => {
     await failsWith(opened.objects.delete(Workload, keyOf('a')), 'NotFound');
   });
 
+  it('[S4] keep what Berth waits for: its finalizers are put on and taken off by its controllers alone', async () => {
+    const tenant = { kind: 'Tenant', namespace: undefined, name: 'default' };
+    const setFinalizers = async (finalizers: string[], author: 'client' | 'controller') => {
+      const change = (live: BerthObject): BerthObject => ({
+        ...live,
+        metadata: { ...live.metadata, finalizers },
+      });
+      const kept = [];
+      for (const [kind, key] of [[Tenant, tenant] as const, [Workload, keyOf('a')] as const])
+        kept.push(
+          (await opened.objects.modify(kind, key, 'spec', change, { author })).object.metadata.finalizers,
+        );
+      return kept;
+    };
+    await create('a', {}, { finalizers: ['berth.dev/replicas'] });
+    expect(opened.objects.get(Workload, keyOf('a')).metadata.finalizers).toBeUndefined();
+    await setFinalizers(['berth.dev/contents', 'berth.dev/replicas'], 'controller');
+    const both = ['berth.dev/contents', 'berth.dev/replicas'];
+    expect(await setFinalizers([], 'client')).toEqual([both, both]);
+    const andOne = ['example.dev/x', ...both];
+    expect(await setFinalizers(['example.dev/x', 'berth.dev/more'], 'client')).toEqual([andOne, andOne]);
+    expect((await opened.objects.delete(Tenant, tenant)).isGone).toBe(false);
+    expect((await opened.objects.delete(Workload, keyOf('a'))).isGone).toBe(false);
+    await setFinalizers([], 'controller');
+    expect([opened.cache.get(tenant), opened.cache.get(keyOf('a'))]).toEqual([undefined, undefined]);
+  });
+
   it('are deleted only under the preconditions given', async () => {
     const made = await create('a');
     await failsWith(

@@ -9,6 +9,7 @@ import { describeConflicts } from './apply/describe-conflicts.js';
 import { trackUpdate } from './apply/track-update.js';
 import type { ObjectKey } from './keys.js';
 import {
+  type Author,
   checkIdentity,
   generatedName,
   isSpecChanged,
@@ -25,6 +26,8 @@ import {
 } from './object-transactions.js';
 
 export interface WriteOptions {
+  /** A client if left out. */
+  readonly author?: Author;
   /** Whose change it is, for the managed fields of kinds that users write. */
   readonly manager?: string;
   readonly dryRun?: boolean;
@@ -108,11 +111,15 @@ export class ObjectStore {
   ): Promise<Written> {
     refuseView(kind);
     const { env } = this.parts;
+    const { author = 'client' } = options;
     const isGenerated = !asked.metadata.name && asked.metadata.generateName !== undefined;
     for (let attempt = 1; ; attempt++) {
       const name = isGenerated ? generatedName(asked.metadata.generateName ?? '', env) : asked.metadata.name;
       const { status: _, ...withoutStatus } = asked;
-      const metadata = this.#withOwnFinalizers(kind, newMetadata(asked.metadata, name, namespace, env));
+      const metadata = this.#withOwnFinalizers(
+        kind,
+        newMetadata(asked.metadata, name, namespace, { env, author }),
+      );
       const { object, warnings } = this.parts.admission.admit(
         kind,
         this.#tracked(kind, undefined, { ...withoutStatus, metadata }, options, tracking),
@@ -306,7 +313,7 @@ export class ObjectStore {
       return this.parts.admission.admit(kind, next, live, fieldValidation);
     }
     const { status: _, ...rest } = asked;
-    const metadata = updatedMetadata(live.metadata, asked.metadata);
+    const metadata = updatedMetadata(live.metadata, asked.metadata, options.author ?? 'client');
     const next: BerthObject = {
       ...rest,
       metadata,

@@ -3,6 +3,7 @@ import { BerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
 import { plus } from '../model/plus.js';
+import { tenantAccountKey } from '../model/records.js';
 import { asRevision, type Guard, type Revision, type Store, type Write } from '../store/contract.js';
 import { shownJson, takeApart } from './assemble.js';
 import type { Codec } from './codec.js';
@@ -115,9 +116,13 @@ export class ObjectTransactions {
     return revision === undefined ? undefined : this.#written(object, revision);
   }
 
-  /** Deletes an object; undefined if it has changed since it was read. */
+  /**
+   * Deletes an object; undefined if it has changed since it was read. With a tenant goes its account, in which nothing is
+   * left by then: the next of that name begins without a grant.
+   */
   async remove(kind: KindDefinition, cached: CachedObject): Promise<BerthObject | undefined> {
     const keys = [storeKey('o', cached.key), storeKey('s', cached.key)];
+    if (kind === this.parts.tenantKind) keys.push(tenantAccountKey(cached.key.name));
     const revision = await this.#transact(
       kind,
       cached,

@@ -278,8 +278,9 @@ export class Resources {
     };
   }
 
-  #writeOptions({ query, userAgent }: ApiRequest): WriteOptions {
+  #writeOptions({ query, userAgent, identity }: ApiRequest): WriteOptions {
     return {
+      author: identity.kind === 'controller' ? 'controller' : 'client',
       dryRun: isDryRun(query),
       fieldValidation: fieldValidationOf(query),
       manager: fieldManagerOf(query, userAgent),

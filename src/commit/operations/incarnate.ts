@@ -53,8 +53,12 @@ export const incarnate =
       return reject('ReplicaChanged', `workload ${tenant}/${input.workload} is gone`);
     if (workload.metadata.deletionTimestamp !== undefined)
       return reject('ReplicaChanged', `workload ${tenant}/${input.workload} is being deleted`);
-    if (storedTenant(draft, undefined, tenant)?.metadata.deletionTimestamp !== undefined)
-      return reject('ReplicaChanged', `tenant ${tenant} is being deleted`);
+    const owner = storedTenant(draft, undefined, tenant);
+    if (owner === undefined || owner.metadata.deletionTimestamp !== undefined)
+      return reject(
+        'ReplicaChanged',
+        `tenant ${tenant} is ${owner === undefined ? 'gone' : 'being deleted'}`,
+      );
     const revision = storedRevision(draft, tenant, input.revision);
     if (revision === undefined || revision.spec.workload !== input.workload)
       return reject('ReplicaChanged', `there is no revision ${input.revision} of workload ${input.workload}`);
