@@ -4,8 +4,11 @@ import { BerthError } from '../model/errors.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { NodeAccount } from '../model/records.js';
 import type { TransactOutcome } from '../store/contract.js';
+import { Codec } from '../objects/codec.js';
 import { MemoryStore } from '../store/memory.js';
 import { audit } from './audit.fixture.js';
+import { Committer } from './committer.js';
+import { commit } from './decision.js';
 import { openAuthority } from './open-authority.fixture.js';
 import { ScriptedStore } from './scripted-store.fixture.js';
 import { type CellOptions, answer, done, openTestCell, refOf, type TestCell } from './test-cell.fixture.js';
@@ -68,24 +71,11 @@ describe('operations that wait together share a transaction', () => {
     expect((await bindAll()).map(({ kind }) => kind)).toEqual(Array(5).fill('Committed'));
     expect(await audit(store)).toEqual([]);
     store.script = undefined;
-    const small = await cell.workload(
-      'shop',
-      'small',
-      { memory: '1Mi' },
-      { disruption: { maxUnavailable: 99 } },
-    );
-    const victims: Replica[] = [];
-    for (let slot = 0; slot < 60; slot++) {
-      const victim = await cell.incarnate(small, String(slot));
-      done(await cell.bind(victim, 'n2'));
-      victims.push(victim);
-    }
-    const big = await cell.workload('shop', 'big', { memory: '16Gi' }, { priorityClassName: 'high' });
-    const reserve = cell.reserve(await cell.incarnate(big), 'n2', {
-      intent: 'Preemption',
-      victims: victims.map(refOf),
+    const alone = new Committer({ ...cell, codec: new Codec() }).submit((draft) => {
+      for (let index = 0; index < 129; index++) draft.read(`/o/Node/_/n${index}`);
+      return commit(undefined);
     });
-    await expect(reserve).rejects.toThrow(/relies on \d+ keys and writes \d+; at most 128 and 128/);
+    await expect(alone).rejects.toThrow('relies on 129 keys and writes 0; at most 128 and 128');
     expect(await audit(store)).toEqual([]);
   });
 

@@ -208,7 +208,7 @@ export class Committer {
       if (draft.guards + draft.writes > 0) return 'full';
       throw new BerthError(
         'InvalidTransaction',
-        `the operation relies on ${own.reads.length} keys and writes ${own.written.length}; at most ${guardsMax} and ${writesMax} are allowed: name fewer victims`,
+        `the operation relies on ${own.reads.length} keys and writes ${own.written.length}; at most ${guardsMax} and ${writesMax} are allowed`,
       );
     } catch (error) {
       if (error === deferred && this.#underWay > 0) return 'waits';

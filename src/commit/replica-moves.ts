@@ -6,7 +6,15 @@ import type { Charge } from '../model/parts/charge.js';
 import type { Actor, ReplicaRef } from '../model/ports.js';
 import { plus } from '../model/plus.js';
 import { remarksOnUnknown } from '../model/remarks.js';
-import { type Epoch, type NodeAccount, nodeAccountKey, slotKey, type SlotRecord } from '../model/records.js';
+import {
+  type Epoch,
+  type NodeAccount,
+  nodeAccountKey,
+  objectKey,
+  slotKey,
+  type SlotRecord,
+  statusKey,
+} from '../model/records.js';
 import { isTerminal, type Stage } from '../model/stages.js';
 import { chargedAmount, unpostCharge } from './accounts.js';
 import type { Context } from './context.js';
@@ -35,6 +43,19 @@ export interface LiveReplica {
 export function findReplica(draft: Draft, { tenant, name, uid }: ReplicaRef): LiveReplica | undefined {
   const stored = storedReplica(draft, tenant, name);
   const status = replicaStatus(draft, tenant, name);
+  if (stored === undefined || status === undefined || stored.metadata.uid !== uid) return undefined;
+  return { tenant, name, stored, status };
+}
+
+/**
+ * The same for one of many: no guard of its own for what never changes, its uid and spec, since the status comes and goes
+ * with it.
+ */
+export function findVictim(draft: Draft, { tenant, name, uid }: ReplicaRef): LiveReplica | undefined {
+  const status = replicaStatus(draft, tenant, name);
+  const key = objectKey('Replica', tenant, name);
+  // A parsed boundary, as in stored.ts.
+  const stored = draft.readCovered(key, statusKey('Replica', tenant, name)) as Stored<Replica> | undefined;
   if (stored === undefined || status === undefined || stored.metadata.uid !== uid) return undefined;
   return { tenant, name, stored, status };
 }

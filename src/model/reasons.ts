@@ -153,6 +153,16 @@ export const reasonTable = {
     callerMay: 'refresh',
     cure: 'other victims',
   },
+  TooManyVictims: {
+    meaning: 'more would have to leave for one hold than one transaction carries',
+    callerMay: 'refresh',
+    cure: 'fewer and larger victims, or another node',
+  },
+  NotTaken: {
+    meaning: 'the operation as a whole was refused before it was decided, and nothing was done',
+    callerMay: 'backoff',
+    cure: 'what the message says, and another try',
+  },
   StaleEpoch: {
     meaning: 'the actor wrote under an epoch that is no longer current',
     callerMay: 'never',

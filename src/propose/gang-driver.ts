@@ -15,6 +15,7 @@ import {
   reservingMsMax,
 } from './gangs.js';
 import { statusIn } from './held-replicas.js';
+import { outcomeOfError } from './outcome-of-error.js';
 
 /** Gangs on the picture of the cell. */
 export interface GangCore {
@@ -227,12 +228,9 @@ export class GangDriver {
 
   /** Sends the same operation again until its outcome is known, or the term is over. */
   async #untilKnown(send: () => Promise<Outcome<unknown>>): Promise<Outcome<unknown>> {
-    const { env, signal } = this.parts;
+    const { env, signal, records } = this.parts;
     for (let attempts = 1; ; attempts++) {
-      const outcome = await send().catch((error: unknown): Outcome<unknown> => ({
-        kind: 'UnknownOutcome',
-        message: String(error),
-      }));
+      const outcome = await send().catch((error: unknown) => outcomeOfError(error, records.version));
       if (outcome.kind !== 'UnknownOutcome' || signal.aborted) return outcome;
       await env.sleep(backoffAfter(backoff, attempts, env.random), signal).catch(() => undefined);
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { amountOf } from '../model/amount.js';
 import { PreemptionPlanner, type PreemptionResult } from './preemption.js';
+import type { OccupiedNode } from './occupants.js';
 import { occupant, occupiedNode, pendingOf, plainCell } from './plain-cell.fixture.js';
 
 type Options = Parameters<typeof plainCell>[0];
@@ -46,6 +47,25 @@ describe('who makes room for whom', () => {
     });
     const humble = { value: 10, preemption: 'Never' } as const;
     expect(shown(planFor(1, { nodes, classes: { 'shop/urgent': { priority: humble } } }))).toEqual([]);
+  });
+
+  it('never more than one transaction carries: larger ones of a higher rank leave, or others elsewhere', () => {
+    const many = Array.from({ length: 100 }, (_, index) =>
+      occupant(`small${index}`, { amount: { cpu: '100m' }, workload: 'small', priority: -1 }),
+    );
+    const offers = { cpu: '12' };
+    const large = occupant('large', { amount: { cpu: '2' } });
+    const here = occupiedNode('n1', { offers, running: many, held: amountOf({ cpu: '2' }) });
+    const planned = (...nodes: OccupiedNode[]) =>
+      planFor(1, {
+        nodes,
+        classes: { 'bank/own': { asks: { cpu: '10' } } },
+        guaranteed: { bank: { cpu: '10' } },
+      }).plans.map(({ node, victims }) => [node, victims.length, victims.at(0)?.name]);
+    expect(planned(here)).toEqual([]);
+    const whole = occupant('whole', { amount: offers, priority: 5 });
+    expect(planned(here, occupiedNode('n2', { offers, running: [whole] }))).toEqual([['n2', 1, 'whole']]);
+    expect(planned(occupiedNode('n1', { offers, running: [...many, large] }))).toEqual([['n1', 81, 'large']]);
   });
 
   it('never those of its own workload', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../env/virtual.js';
+import { BerthError } from '../model/errors.js';
 import type { DecisionSpec } from '../model/kinds/decision.js';
 import type { Leading, LeadingTerm } from '../model/ports.js';
 import { objectKey, statusKey } from '../model/records.js';
@@ -208,6 +209,29 @@ describe('Scheduler', () => {
       { node: 'n', nodeEpoch: { number: 7 }, replica: { uid: 'uid-r1' } },
     ]);
     expect(records.statusOf('r1')?.stage).toBe('Bound');
+  });
+
+  it('[L6] a hold that the authority cannot even take is refused: it says so, and is planned anew', async () => {
+    const { records, authority, core, forMs } = open();
+    const propose = core.propose.bind(core);
+    core.propose = (turn, at) => ({
+      ...{ ...propose(turn, at), waits: [] },
+      plans: turn.replicas.map((replica) => ({
+        ...{ replica, node: 'n', nodeEpoch: { cell: 1, number: 1 }, victims: [], frees: {} },
+      })),
+    });
+    const asked: string[] = [];
+    authority.reserve = ({ operation }) => {
+      asked.push(operation);
+      return Promise.reject(new BerthError('InvalidTransaction', 'too large'));
+    };
+    records.queue('r1');
+    await forMs(2_000);
+    expect(records.statusOf('r1')?.conditions).toMatchObject([
+      { reason: 'NotTaken', message: 'InvalidTransaction: too large' },
+    ]);
+    expect(asked.length).toBeGreaterThan(1);
+    expect(new Set(asked).size).toBe(asked.length);
   });
 
   it('leaves the workloads of other shards alone', async () => {

@@ -12,6 +12,7 @@ import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
 import { Intake } from './intake.js';
 import { KeptRefusals } from './kept-refusals.js';
+import { outcomeOfError } from './outcome-of-error.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
 import { type Batching, Outbox, type Sent } from './outbox.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
@@ -331,7 +332,7 @@ export class SchedulingTerm {
       for (let attempts = 1; !this.#signal.aborted && this.#isOpen(proposal); attempts++) {
         const outcome: Outcome<unknown> = await authority
           .reserve({ ...proposal, intent: 'Preemption', deadlineSeconds: holdSeconds, victims })
-          .catch((error: unknown) => ({ kind: 'UnknownOutcome' as const, message: String(error) }));
+          .catch((error: unknown) => outcomeOfError(error, version));
         decision.answer(proposal.operation, outcome, attempts);
         this.parts.counters.answered(shownOutcome(outcome));
         if (outcome.kind !== 'UnknownOutcome') {

@@ -1,5 +1,5 @@
 import type { ReplicaStatus } from '../model/kinds/replica.js';
-import type { Authority, Outcome, Proposal, Records } from '../model/ports.js';
+import type { Authority, Outcome, Proposal, Records, Reserve } from '../model/ports.js';
 import { leaseKey, objectKey, statusKey } from '../model/records.js';
 import type { Turn, TurnResult, Wait } from './contract.js';
 import type { SchedulingCore } from './scheduling-term.js';
@@ -135,12 +135,14 @@ export class ScriptedAuthority {
   readonly postponed: string[] = [];
   calls = 0;
   answer: (proposal: Proposal) => Answer = () => 'Commit';
+  reserve: (asked: Reserve) => Promise<Outcome<never>> = () => Promise.reject(new Error('not told'));
 
   constructor(private readonly records: MapRecords) {}
 
   get port(): Authority {
     const { records } = this;
-    const port: Pick<Authority, 'bind' | 'postpone'> = {
+    const port: Pick<Authority, 'bind' | 'reserve' | 'postpone'> = {
+      reserve: (asked) => this.reserve(asked),
       bind: (proposals) => {
         this.calls += 1;
         this.proposals.push(...proposals);

@@ -1,5 +1,6 @@
 import { type Amount, countOf, eachResource, subtractAmounts } from '../model/amount.js';
 import { beyond } from '../model/amount-parts.js';
+import { victimsWeightMax, victimWeight } from '../model/victims-bound.js';
 import { isBelow, obeysLimit, type Occupant, type OccupiedNode, type Preemptor } from './occupants.js';
 import { type CoverItem, smallestCover } from './smallest-cover.js';
 
@@ -35,7 +36,8 @@ export const noRank = -(2 ** 40);
 
 /**
  * The least harmful way to make room for it on one node, by the order of `compareHarm`; undefined if there is none, or
- * none that could be less harmful than one that is known.
+ * none that could be less harmful than one that is known. Where it takes more victims than one transaction carries, the
+ * next higher rank is looked at, whose victims may be larger.
  * Every victim is needed: without any one of them it would not fit.
  */
 export function chooseVictims(
@@ -78,6 +80,7 @@ export function chooseVictims(
     if (cover === undefined) continue;
     const evicted = [...holders, ...cover.map(({ occupant }) => occupant)];
     const spokenFor = neededOf(leaving, evicted, missing, preemptor, node);
+    if (weightOf(evicted, preemptor) + spokenFor.length * victimWeight(false) > victimsWeightMax) continue;
     return {
       evicted,
       leaving: spokenFor,
@@ -95,6 +98,9 @@ export function chooseVictims(
 /** What is missing on the node as its account stands. Where more is used than offered, that is missing too. */
 export const missingOn = ({ allocatable, used }: OccupiedNode, wanted: Amount): Amount =>
   beyond(wanted, subtractAmounts(allocatable, used));
+
+const weightOf = (evicted: readonly Occupant[], preemptor: Preemptor): number =>
+  evicted.reduce((sum, one) => sum + victimWeight(obeysLimit(one, preemptor)), 0);
 
 const lessen = (missing: Amount, { amount }: Occupant): Amount => beyond(missing, amount);
 

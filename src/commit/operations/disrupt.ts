@@ -62,7 +62,7 @@ export function disrupt(
   replica: LiveReplica,
   disruption: Disruption,
 ): Rejection | undefined {
-  const { tenant, stored, status } = replica;
+  const { status } = replica;
   const { isLimited, message, graceSeconds, awaitedBy, ...step } = disruption;
   const change = {
     intent: {
@@ -76,25 +76,36 @@ export function disrupt(
     ...(awaitedBy !== undefined && { awaitedBy }),
   };
   if (isTerminal(status.stage)) return reject('NoSuchEdge', `${replica.name} has ended`);
+  // What does not obey the limit does not look at it either: one transaction carries more such victims.
+  const limited = isLimited ? countDisruption(context, draft, replica, step.actor) : undefined;
+  if (limited !== undefined) return limited;
+  moveReplica(context, draft, replica, { ...step, to: 'Releasing' }, change);
+  return undefined;
+}
+
+function countDisruption(
+  context: Context,
+  draft: Draft,
+  { tenant, stored }: LiveReplica,
+  actor: string,
+): Rejection | undefined {
   const { workload, slot } = stored.spec;
   const record = slotRecord(draft, tenant, workload, slot);
   const isCurrent = record?.replicaUid === stored.metadata.uid;
   const spec = storedWorkload(draft, tenant, workload)?.spec;
   // A Daemon's slot is its node: nobody takes the place of one that leaves with it, so that it would count for ever.
-  const isCounted = isLimited && !(spec?.type === 'Daemon' && step.actor.startsWith('drain:'));
-  if (isCounted && record !== undefined && isCurrent && record.isDisrupted !== true) {
-    const account = workloadAccount(draft, tenant, workload);
-    const most = spec?.disruption?.maxUnavailable ?? 1;
-    if (account.disrupted >= most && context.checks.has('evict.disruption'))
-      return reject(
-        'DisruptionLimit',
-        `${account.disrupted} replicas of ${workload} are disrupted; at most ${most} at once`,
-      );
-    if (context.checks.has('evict.slot'))
-      draft.put(slotKey(tenant, workload, slot), { ...record, isDisrupted: true });
-    putWorkloadAccount(draft, tenant, workload, { ...account, disrupted: account.disrupted + 1 });
-  }
-  moveReplica(context, draft, replica, { ...step, to: 'Releasing' }, change);
+  if (spec?.type === 'Daemon' && actor.startsWith('drain:')) return undefined;
+  if (record === undefined || !isCurrent || record.isDisrupted === true) return undefined;
+  const account = workloadAccount(draft, tenant, workload);
+  const most = spec?.disruption?.maxUnavailable ?? 1;
+  if (account.disrupted >= most && context.checks.has('evict.disruption'))
+    return reject(
+      'DisruptionLimit',
+      `${account.disrupted} replicas of ${workload} are disrupted; at most ${most} at once`,
+    );
+  if (context.checks.has('evict.slot'))
+    draft.put(slotKey(tenant, workload, slot), { ...record, isDisrupted: true });
+  putWorkloadAccount(draft, tenant, workload, { ...account, disrupted: account.disrupted + 1 });
   return undefined;
 }
 

@@ -8,6 +8,7 @@ import type { Reserve } from '../../model/ports.js';
 import { rankWeight } from '../../model/rank.js';
 import { type NodeAccount, objectKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
+import { victimsWeightMax, victimWeight } from '../../model/victims-bound.js';
 import { chargedAmount, postCharge } from '../accounts.js';
 import { checkEdge } from '../act.js';
 import type { Context } from '../context.js';
@@ -16,7 +17,7 @@ import type { Draft } from '../draft.js';
 import { newCharge } from '../new-charge.js';
 import { checkNeighbours } from '../placement-rules.js';
 import { beyond, isNothing, least } from '../../model/amount-parts.js';
-import { findReplica, type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
+import { findVictim, type LiveReplica, moveReplica, stepBy, replicaGone } from '../replica-moves.js';
 import {
   gangStatus,
   putStatus,
@@ -56,6 +57,9 @@ export const reserve =
       checkNeighbours(context, draft, candidate) ??
       checkGang(context, draft, input, replica);
     if (refused !== undefined) return refused;
+    // Before they are looked at: a rejection relies on what it read, too.
+    const named = input.victims?.length ?? 0;
+    if (named > victimsWeightMax) return tooMany(input, named);
     const { resources } = candidate.revision.spec.template;
     const wanted = amountOf(amountsAsked(resources));
     const awaits = awaitsOf(context, draft, input, wanted, resources?.ports ?? [], candidate.account);
@@ -72,6 +76,11 @@ export const reserve =
     if ('kind' in charge) return charge;
     const outranked = checkRanks(context, draft, candidate.revision, charge, awaits);
     if (outranked !== undefined) return outranked;
+    // A guarantee is reclaimed whatever limit the borrower has; one that goes already is not disrupted again.
+    const isLimited = ({ status }: LiveReplica): boolean =>
+      status.stage !== 'Releasing' && !(charge.rank === 'Guaranteed' && status.charge?.rank === 'Borrowed');
+    const weight = awaits.reduce((sum, { victim }) => sum + victimWeight(isLimited(victim)), 0);
+    if (weight > victimsWeightMax) return tooMany(input, awaits.length);
     for (const { victim } of awaits) {
       // One that goes already is not moved again; from now on what it frees is spoken for.
       if (victim.status.stage === 'Releasing') {
@@ -87,8 +96,7 @@ export const reserve =
         operation: `${input.operation}/evict`,
         message: `for ${input.replica.name}`,
         awaitedBy: `${tenant}/${name}`,
-        // A guarantee is reclaimed whatever limit the borrower has.
-        isLimited: !(charge.rank === 'Guaranteed' && victim.status.charge?.rank === 'Borrowed'),
+        isLimited: isLimited(victim),
       });
       if (limited !== undefined) return limited;
     }
@@ -144,6 +152,12 @@ export const reserve =
     countGangHold(context, draft, input, replica);
     return commit({ reservation: name, uid: context.uid });
   };
+
+const tooMany = ({ replica, node }: Reserve, victims: number): Rejection =>
+  reject(
+    'TooManyVictims',
+    `${victims} would have to leave ${node} for ${replica.name}, more than one transaction carries`,
+  );
 
 function checkGang(
   context: Context,
@@ -203,7 +217,7 @@ function awaitsOf(
   let missing = beyond(wanted, subtractAmounts(account.allocatable, account.used));
   let open = least(missing, wanted);
   for (const ref of victims) {
-    const victim = findReplica(draft, ref);
+    const victim = findVictim(draft, ref);
     const charge = victim?.status.charge;
     if (
       victim === undefined ||
