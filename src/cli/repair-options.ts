@@ -6,6 +6,7 @@ export interface RepairFlags {
   readonly brakeSlow?: number;
   readonly brakeStop?: number;
   readonly brakeHold?: number;
+  readonly brakeLinger?: number;
 }
 
 /** Reads a share like `30%`. */
@@ -26,11 +27,17 @@ export const withRepairOptions = (command: Command): Command =>
       shareOf,
     )
     .option('--brake-stop <share>', 'stop repair where this share of nodes is silent (default: 60%)', shareOf)
-    .option('--brake-hold <duration>', 'go on slowly after so long (default: 5m)', durationOf);
+    .option('--brake-hold <duration>', 'go on slowly after so long (default: 5m)', durationOf)
+    .option(
+      '--brake-linger <duration>',
+      'keep a brake on for so long after most are heard of again (default: 40s)',
+      durationOf,
+    );
 
-export const repairOf = ({ repairRate, brakeSlow, brakeStop, brakeHold }: RepairFlags) => ({
+export const repairOf = ({ repairRate, brakeSlow, brakeStop, brakeHold, brakeLinger }: RepairFlags) => ({
   ...(repairRate !== undefined && { ratePerSecond: repairRate }),
   ...(brakeSlow !== undefined && { slowShare: brakeSlow }),
   ...(brakeStop !== undefined && { stopShare: brakeStop }),
   ...(brakeHold !== undefined && { holdMs: brakeHold }),
+  ...(brakeLinger !== undefined && { lingerMs: brakeLinger }),
 });

@@ -10,9 +10,11 @@ export interface RepairOptions {
   readonly stopShare?: number;
   /** How long it stops at most, but for a cell in which nobody is heard of. */
   readonly holdMs?: number;
+  /** How long a brake stays on after its share of silent nodes has fallen. */
+  readonly lingerMs?: number;
 }
 
-export function repairRulesOf({ ratePerSecond, slowShare, stopShare, holdMs }: RepairOptions): {
+export function repairRulesOf({ ratePerSecond, slowShare, stopShare, holdMs, lingerMs }: RepairOptions): {
   readonly brakeRules: BrakeRules;
   readonly repairRates: RepairRates;
 } {
@@ -22,6 +24,7 @@ export function repairRulesOf({ ratePerSecond, slowShare, stopShare, holdMs }: R
       ...(slowShare !== undefined && { slowShare }),
       ...(stopShare !== undefined && { stopShare }),
       ...(holdMs !== undefined && { holdMs }),
+      ...(lingerMs !== undefined && { lingerMs }),
     },
     repairRates: {
       ...usualRepairRates,

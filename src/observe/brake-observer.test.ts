@@ -32,7 +32,21 @@ describe('the brakes that somebody sees who has just begun to listen', () => {
     const { renew, run, state } = openCell(['Lost', 'Unknown', 'Unknown', 'Fresh']);
     expect(state()).toBe('Stop');
     for (const index of [0, 1, 3]) renew(index);
-    await run(2_000);
+    await run(40_000);
+    for (const index of [0, 1, 3]) renew(index);
+    expect(state()).toBe('Off');
+  });
+
+  it('[S5] stay on for a lease after most are back: the last of those that come back is not taken for lost', async () => {
+    const { renew, run, state } = openCell(['Unknown', 'Unknown', 'Unknown', 'Fresh']);
+    expect(state()).toBe('Stop');
+    for (let forMs = 0; forMs < 39_000; forMs += 3_000) {
+      for (const index of [0, 1, 3]) renew(index);
+      expect(state()).toBe('Stop');
+      await run(3_000);
+    }
+    for (const index of [0, 1, 3]) renew(index);
+    await run(1_000);
     expect(state()).toBe('Off');
   });
 

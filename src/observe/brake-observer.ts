@@ -2,7 +2,16 @@ import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import type { Node } from '../model/kinds/node.js';
 import type { Objects } from '../model/ports.js';
-import { type BrakeRules, type Brakes, brakesOf, type NodeSilence } from './brakes.js';
+import {
+  type BrakeRules,
+  type Brakes,
+  brakesOf,
+  type BrakeState,
+  type NodeSilence,
+  type OfLate,
+  strength,
+  usualBrakes,
+} from './brakes.js';
 import type { FreshnessObserver } from './freshness-observer.js';
 
 // Looking at every node takes a while where there are many; brakes need not be newer.
@@ -10,6 +19,8 @@ const keptMs = 1_000;
 
 /** The brakes as this process sees the nodes. */
 export class BrakeObserver {
+  // What each brake was last asked for, unless that was less than what it was asked for `lingerMs` before.
+  readonly #asked = new Map<string, { readonly state: BrakeState; readonly at: MonotonicInstant }>();
   #last: { readonly brakes: Brakes; readonly at: MonotonicInstant } | undefined;
 
   constructor(
@@ -25,9 +36,20 @@ export class BrakeObserver {
   now(notBefore?: MonotonicInstant): Brakes {
     const at = this.parts.env.clock.monotonic();
     if (this.#last !== undefined && msBetween(this.#last.at, at) < keptMs) return this.#last.brakes;
-    const brakes = brakesOf(this.#nodes(notBefore), this.parts.rules);
+    const { rules = usualBrakes } = this.parts;
+    const brakes = brakesOf(this.#nodes(notBefore), rules, this.#ofLate(at, rules));
     this.#last = { brakes, at };
     return brakes;
+  }
+
+  #ofLate(at: MonotonicInstant, { lingerMs }: BrakeRules): OfLate {
+    return (name, asked) => {
+      const before = this.#asked.get(name);
+      const lingers = before !== undefined && msBetween(before.at, at) < lingerMs;
+      if (lingers && strength[before.state] > strength[asked]) return before.state;
+      this.#asked.set(name, { state: asked, at });
+      return asked;
+    };
   }
 
   *#nodes(notBefore: MonotonicInstant | undefined): Generator<NodeSilence> {

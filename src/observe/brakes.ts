@@ -33,6 +33,8 @@ export interface BrakeRules {
   readonly stopShare: number;
   /** But not for ever: once so many have been silent for this long, a zone or region is repaired slowly. */
   readonly holdMs: number;
+  /** A brake weakens only so long after as many were last silent: those that come back come one after another. */
+  readonly lingerMs: number;
 }
 
 export const usualBrakes: BrakeRules = {
@@ -41,9 +43,11 @@ export const usualBrakes: BrakeRules = {
   slowShare: 0.3,
   stopShare: 0.6,
   holdMs: 300_000,
+  // A lease: by then whoever comes back with the others has been heard of.
+  lingerMs: 40_000,
 };
 
-const strength: Readonly<Record<BrakeState, number>> = { Off: 0, Slow: 1, Stop: 2 };
+export const strength: Readonly<Record<BrakeState, number>> = { Off: 0, Slow: 1, Stop: 2 };
 
 /** The brakes of a cell at one moment. */
 export class Brakes {
@@ -83,8 +87,15 @@ interface Count {
   long: number;
 }
 
+/** The strongest that the share of silent nodes has asked for of late, by a brake's name and what it asks for now. */
+export type OfLate = (name: string, asked: BrakeState) => BrakeState;
+
 /** Which brakes are on, from how long each node has been silent. Pure. */
-export function brakesOf(nodes: Iterable<NodeSilence>, rules: BrakeRules = usualBrakes): Brakes {
+export function brakesOf(
+  nodes: Iterable<NodeSilence>,
+  rules: BrakeRules = usualBrakes,
+  ofLate: OfLate = (_, asked) => asked,
+): Brakes {
   const counts = new Map<string, Count>();
   const count = (scope: Brake['scope'], name: string, silentMs: number | undefined): void => {
     let at = counts.get(name);
@@ -103,16 +114,26 @@ export function brakesOf(nodes: Iterable<NodeSilence>, rules: BrakeRules = usual
     count('Cell', '', silentMs);
   }
   const brakes = new Map<string, Brake>();
-  for (const [name, { scope, all, silent, long }] of counts)
-    brakes.set(name, { state: stateOf({ scope, all, silent, long }, rules), scope, name, silent, all });
+  for (const [name, count] of counts) {
+    const { scope, all, silent } = count;
+    const asked = ofLate(name, askedBy(count, rules));
+    const state = asked === 'Stop' && isHeldLong(count, rules) ? 'Slow' : asked;
+    brakes.set(name, { state, scope, name, silent, all });
+  }
   return new Brakes(brakes);
 }
 
-function stateOf({ scope, all, silent, long }: Count, rules: BrakeRules): BrakeState {
-  // If nobody at all is heard of, it is we who are cut off, however long it lasts.
-  if (scope === 'Cell' && all > 1 && silent === all) return 'Stop';
+// If nobody at all is heard of, it is we who are cut off, however long it lasts.
+const isCutOff = ({ scope, all, silent }: Count): boolean => scope === 'Cell' && all > 1 && silent === all;
+
+const isHeldLong = (count: Count, rules: BrakeRules): boolean =>
+  !isCutOff(count) && count.long / count.all >= rules.stopShare;
+
+function askedBy(count: Count, rules: BrakeRules): BrakeState {
+  const { all, silent } = count;
+  if (isCutOff(count)) return 'Stop';
   if (all < rules.nodesMin || silent < rules.silentMin) return 'Off';
-  if (silent / all >= rules.stopShare) return long / all >= rules.stopShare ? 'Slow' : 'Stop';
+  if (silent / all >= rules.stopShare) return 'Stop';
   return silent / all >= rules.slowShare ? 'Slow' : 'Off';
 }
 
