@@ -54,28 +54,28 @@ export function checkActor(context: Context, draft: Draft, actor: Actor): Reject
   );
 }
 
-/** [S8] The node's epoch is the one named, and open if it must be. */
+/**
+ * [S8] The node's epoch is the one named, and open if it must be. StaleEpoch is for the node itself, whose own epoch is over;
+ * to others it says that they looked at the node as it was.
+ */
 export function checkNodeEpoch(
   context: Context,
   draft: Draft,
   node: string,
   epoch: Epoch,
-  mustBeOpen = true,
+  { reason, mustBeOpen = true }: { reason: 'StaleEpoch' | 'NodeChanged'; mustBeOpen?: boolean },
 ): Rejection | undefined {
   const current = nodeEpoch(draft, node);
-  if (current === undefined) return reject('StaleEpoch', `node ${node} has never registered`);
+  if (current === undefined) return reject(reason, `node ${node} has never registered`);
   if (context.checks.has('epoch.node') && !sameEpoch(current.epoch, epoch)) {
     const how = isOlderEpoch(epoch, current.epoch) ? 'is over' : 'does not exist';
     return reject(
-      'StaleEpoch',
+      reason,
       `epoch ${shownEpoch(epoch)} of node ${node} ${how}; it is at ${shownEpoch(current.epoch)}`,
     );
   }
   if (mustBeOpen && current.state === 'Closed' && context.checks.has('epoch.nodeState'))
-    return reject(
-      'StaleEpoch',
-      `epoch ${shownEpoch(epoch)} of node ${node} was closed: it has to register again`,
-    );
+    return reject(reason, `epoch ${shownEpoch(epoch)} of node ${node} was closed: it has to register again`);
   return undefined;
 }
 

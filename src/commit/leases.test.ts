@@ -105,7 +105,7 @@ describe('[S5] what ends without the word of its agent', () => {
     done(await renew());
     expect(
       answer(await cell.release(replica, { kind: 'FenceExpired', leaseRevision, stoodSeconds: 130 })),
-    ).toBe('StaleEpoch: node n1 has renewed its lease meanwhile');
+    ).toBe('NodeChanged: node n1 has renewed its lease meanwhile');
     const unchanged = {
       kind: 'FenceExpired',
       stoodSeconds: 130,
@@ -121,9 +121,9 @@ describe('[S5] what ends without the word of its agent', () => {
     );
     expect(answer(await cell.report(any, 'Starting'))).toMatch(/^StaleEpoch: .* was closed/);
     const next = await cell.incarnate(await cell.workload('shop', 'next'));
-    expect(answer(await cell.bind(next, 'n1'))).toMatch(/^StaleEpoch: .* was closed/);
+    expect(answer(await cell.bind(next, 'n1'))).toMatch(/^NodeChanged: .* was closed/);
     const gate = { actor: cell.actors.detector, node: 'n1', nodeEpoch: first, reason: 'x', operation: 'x' };
-    expect(answer(await cell.authority.gate({ ...gate, reachability: 'Fresh' }))).toMatch(/^StaleEpoch/);
+    expect(answer(await cell.authority.gate({ ...gate, reachability: 'Fresh' }))).toMatch(/^NodeChanged/);
     done(await cell.authority.gate({ ...gate, reachability: 'Lost' }));
     await cell.node('n1');
     done(await cell.bind(next, 'n1'));
@@ -136,12 +136,12 @@ describe('[S5] what ends without the word of its agent', () => {
       'NotOwner: nobody attests that what ran on n1 has stopped',
     );
     expect(answer(await attest({ nodeEpoch: { cell: 1, number: 9 } }))).toBe(
-      'StaleEpoch: node n1 has registered again since; look at it before attesting',
+      'NodeChanged: node n1 has registered again since; look at it before attesting',
     );
-    expect(answer(await attest({ node: 'n7' }))).toBe('StaleEpoch: node n7 has never registered');
+    expect(answer(await attest({ node: 'n7' }))).toBe('NodeChanged: node n7 has never registered');
     done(await attest());
     const late = await cell.incarnate(await cell.workload('shop', 'late'));
-    expect(answer(await cell.bind(late, 'n1'))).toMatch(/^StaleEpoch: .* was closed/);
+    expect(answer(await cell.bind(late, 'n1'))).toMatch(/^NodeChanged: .* was closed/);
     done(await attest({ isOver: true, actor: cell.actors['repair-controller'] }));
     expect(answer(await cell.release(replica, { kind: 'Attested' }))).toMatch(/^NotOwner: nobody attests/);
     done(await attest());

@@ -232,9 +232,9 @@ describe('what the authority refuses about replicas, slots and actors', () => {
       'NotOwner: scheduler acts under the lease scheduler, not without one',
     );
     expect(answer(await cell.bind(replica, 'n1', { nodeEpoch: { cell: 1, number: 9 } }))).toBe(
-      'StaleEpoch: epoch 1.9 of node n1 does not exist; it is at 1.1',
+      'NodeChanged: epoch 1.9 of node n1 does not exist; it is at 1.1',
     );
-    expect(answer(await cell.bind(replica, 'n7'))).toBe('StaleEpoch: there is no node n7');
+    expect(answer(await cell.bind(replica, 'n7'))).toBe('NodeChanged: there is no node n7');
     done(await cell.bind(replica, 'n1'));
     expect(answer(await cell.report(replica, 'Starting', { fence: '1' }))).toMatch(
       /^NotOwner: the fence of web-0-1 is \d+, not 1$/,

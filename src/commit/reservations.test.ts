@@ -96,7 +96,7 @@ describe('[S7] a hold is bound, released or expired, once', () => {
     await cell.set('Node', 'n1', { unschedulable: false });
     const stale = { ...cell.proposal(replica, 'n1'), nodeEpoch: { cell: 1, number: 1 } };
     await cell.node('n1', { devices: { gpu: ['GPU-1', 'GPU-2'] } });
-    expect((await cell.authority.bind([stale])).map(answer)[0]).toMatch(/^StaleEpoch/);
+    expect((await cell.authority.bind([stale])).map(answer)[0]).toMatch(/^NodeChanged/);
     done(await cell.bind(replica, 'n1'));
     expect((await cell.status(replica)).binding?.nodeEpoch).toEqual({ cell: 1, number: 2 });
   });

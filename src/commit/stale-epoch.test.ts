@@ -36,14 +36,14 @@ describe('[S8] a server that has not seen a node’s epoch change', () => {
         ...{ forSeconds: 60, operation: 'attest' },
       }),
     );
-    expect(await bind(1)).toBe('StaleEpoch: epoch 1.1 of node n1 was closed: it has to register again');
+    expect(await bind(1)).toBe('NodeChanged: epoch 1.1 of node n1 was closed: it has to register again');
   });
 
   it('binds nothing under one that another server has raised, and binds under the new one', async () => {
     const { authority, bind } = await openTwo();
     expect(await bind(0)).toBe('Committed');
     const second = await addNode(authority, 'n1', { operation: 'register/n1/2' });
-    expect(await bind(1)).toBe('StaleEpoch: epoch 1.1 of node n1 is over; it is at 1.2');
+    expect(await bind(1)).toBe('NodeChanged: epoch 1.1 of node n1 is over; it is at 1.2');
     expect(await bind(2, second)).toBe('Committed');
   });
 });

@@ -117,6 +117,12 @@ export const reasonTable = {
     callerMay: 'refresh',
     cure: 'propose for the replica as it is now',
   },
+  NodeChanged: {
+    meaning:
+      'the node is not as the operation took it to be: other epoch, a closed one, heard of since, or gone',
+    callerMay: 'refresh',
+    cure: 'propose for the node as it is now',
+  },
   SlotTaken: {
     meaning:
       'the slot has an incarnation that must end first, another replacement is outstanding, or the name of the next one is taken',

@@ -285,9 +285,9 @@ describe('propose', () => {
     picture.put('Node', undefined, 'new', {});
     picture.workload('web');
     const result = turn(picture, 'web', 1);
-    expect(result.waits[0]?.reasons.toSorted()).toEqual(['GateClosed', 'StaleEpoch']);
+    expect(result.waits[0]?.reasons.toSorted()).toEqual(['GateClosed', 'NodeChanged']);
     expect(result.decision.rejections).toEqual(
-      expect.arrayContaining([expect.objectContaining({ reason: 'StaleEpoch', count: 2 })]),
+      expect.arrayContaining([expect.objectContaining({ reason: 'NodeChanged', count: 2 })]),
     );
   });
 

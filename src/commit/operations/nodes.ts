@@ -114,10 +114,13 @@ export const gate =
     const state = input.reachability === 'Fresh' ? 'Open' : 'Closed';
     const stale =
       checkActor(context, draft, input.actor) ??
-      checkNodeEpoch(context, draft, input.node, input.nodeEpoch, state === 'Open');
+      checkNodeEpoch(context, draft, input.node, input.nodeEpoch, {
+        reason: 'NodeChanged',
+        mustBeOpen: state === 'Open',
+      });
     if (stale !== undefined) return stale;
     const account = nodeAccount(draft, input.node);
-    if (account === undefined) return reject('StaleEpoch', `node ${input.node} has never registered`);
+    if (account === undefined) return reject('NodeChanged', `node ${input.node} has never registered`);
     const status = statusOf<Node>(draft, 'Node', undefined, input.node) as NodeStatus | undefined;
     if (account.gate.state === state && status?.reachability === input.reachability)
       return already(undefined);
@@ -146,10 +149,10 @@ export const attest =
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
     const current = nodeEpoch(draft, input.node);
-    if (current === undefined) return reject('StaleEpoch', `node ${input.node} has never registered`);
+    if (current === undefined) return reject('NodeChanged', `node ${input.node} has never registered`);
     if (!sameEpoch(current.epoch, input.nodeEpoch) && context.checks.has('epoch.node'))
       return reject(
-        'StaleEpoch',
+        'NodeChanged',
         `node ${input.node} has registered again since; look at it before attesting`,
       );
     const { attestation, ...rest } = current;

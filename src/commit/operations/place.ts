@@ -82,12 +82,12 @@ export function checkProposal(
   const node = storedNode(draft, undefined, proposal.node);
   const account: NodeAccount | undefined = nodeAccount(draft, proposal.node);
   if (node === undefined || account === undefined)
-    return reject('StaleEpoch', `there is no node ${proposal.node}`);
+    return reject('NodeChanged', `there is no node ${proposal.node}`);
   // One guard less for each bind: the epoch's own key is asked only if the account does not name the one proposed under.
   const isUnderOpenEpoch = account.epoch !== undefined && sameEpoch(account.epoch, proposal.nodeEpoch);
   const epoch =
     !isUnderOpenEpoch && checks.has('bind.nodeEpoch')
-      ? checkNodeEpoch(context, draft, proposal.node, proposal.nodeEpoch)
+      ? checkNodeEpoch(context, draft, proposal.node, proposal.nodeEpoch, { reason: 'NodeChanged' })
       : undefined;
   if (epoch !== undefined) return epoch;
   const candidate = { tenant, revision, node, account };

@@ -92,7 +92,7 @@ function checkProof(
         );
   if (binding === undefined) return reject('NoSuchEdge', `${name} was never bound`);
   const epoch = nodeEpoch(draft, binding.node);
-  if (epoch === undefined) return reject('StaleEpoch', `node ${binding.node} has no epoch`);
+  if (epoch === undefined) return reject('NodeChanged', `node ${binding.node} has no epoch`);
   if (proof.kind === 'Attested')
     return epoch.attestation !== undefined || !context.checks.has('release.attestation')
       ? undefined
@@ -114,7 +114,7 @@ function checkProof(
     leaseRecord(draft, nodeLeaseName(binding.node)) !== undefined &&
     draft.versionOf(key) === proof.leaseRevision;
   if (!isUnchanged && context.checks.has('release.fence'))
-    return reject('StaleEpoch', `node ${binding.node} has renewed its lease meanwhile`);
+    return reject('NodeChanged', `node ${binding.node} has renewed its lease meanwhile`);
   // Whoever still acts under the epoch that expired is too late from now on.
   if (epoch.state !== 'Closed' && context.checks.has('release.closeEpoch'))
     closeEpoch(context, draft, binding.node, epoch);

@@ -22,7 +22,7 @@ export const report =
     const { status, stored, tenant } = replica;
     const moved = movedBefore(context, status, input.operation);
     if (moved !== undefined) return already({ stage: moved });
-    const stale = checkNodeEpoch(context, draft, input.node, input.nodeEpoch);
+    const stale = checkNodeEpoch(context, draft, input.node, input.nodeEpoch, { reason: 'StaleEpoch' });
     if (stale !== undefined) return stale;
     const { binding } = status;
     if (binding === undefined || (binding.node !== input.node && context.checks.has('owner.report.node')))

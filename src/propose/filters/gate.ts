@@ -5,7 +5,7 @@ import type { NodeFilter } from './filter.js';
 export const epoch: NodeFilter = {
   level: 'node',
   name: 'epoch',
-  reason: 'StaleEpoch',
+  reason: 'NodeChanged',
   applies: () => true,
   rejects: ({ nodes }, row) => !nodes.isEpochOpen(row),
   says: ({ nodes }, row) => {

@@ -79,7 +79,7 @@ describe('what a change can cure', () => {
       { status: { addresses: [2] } },
       undefined,
     ],
-    ['StaleEpoch when a node registers', '/e/n', undefined, {}, 'StaleEpoch'],
+    ['NodeChanged when a node registers', '/e/n', undefined, {}, 'NodeChanged'],
     ['nothing when a node is gone', '/a/node/n', account, undefined, undefined],
   ] as const)('%s', (_, key, before, after, reason) => {
     const cure = cureOf(key, before, after);

@@ -18,7 +18,7 @@ const curedBy = {
     'AffinityUnmet',
     'PluginRefused',
   ],
-  NodeOpened: ['GateClosed', 'StaleEpoch', 'NodeFull', 'NoNode', 'NodeStale'],
+  NodeOpened: ['GateClosed', 'NodeChanged', 'NodeFull', 'NoNode', 'NodeStale'],
   NodeChanged: [
     ...['RegionNotAllowed', 'ZoneNotAllowed', 'ResidencyNotAllowed', 'TenancyNotAllowed'],
     ...['SelectorMismatch', 'Tainted', 'FenceUnsupported', 'PoolReserved', 'SpreadViolated'],

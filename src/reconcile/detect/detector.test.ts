@@ -65,7 +65,7 @@ describe('the detector', () => {
   it('tries again what was refused or is not known, and does not flood', async () => {
     const { gates, register, run, refuse } = openDetector();
     register('silent');
-    refuse({ kind: 'Rejected', reason: 'StaleEpoch', message: 'registered again', revision: '1' });
+    refuse({ kind: 'Rejected', reason: 'NodeChanged', message: 'registered again', revision: '1' });
     await run(16_000);
     const tried = gates.length;
     expect(tried).toBeGreaterThan(1);

@@ -36,8 +36,7 @@ export class Detector {
   }
 
   /**
-   * What is not done is due again at the next look. StaleEpoch says that the node has registered again or that another
-   * leads: the cache and the renewal of the lease tell which.
+   * What is not done is due again at the next look. That another leads, the renewal of the lease tells.
    */
   async #move({ authority, actor, report }: Acting, move: Omit<Gate, 'actor'>): Promise<void> {
     const outcome = await authority

@@ -203,10 +203,15 @@ export const lostNodes: readonly Scenario[] = [
         ],
         detects: true,
       });
+      const seen = { placed: false, braked: false, unknown: false };
       world.wire.after(30_000, () => {
-        for (const { name } of zone('a')) silence(world, `agent-${name}`, servers, 75_000);
+        const nodes = zone('a').map(({ name }) => name);
+        // Not while servers disagree on the number of shards and the work is nobody's.
+        seen.placed = replicasOf(world, 'risk-api').some(({ status }) =>
+          nodes.includes(status?.binding?.node ?? ''),
+        );
+        for (const name of nodes) silence(world, `agent-${name}`, servers, 75_000);
       });
-      const seen = { braked: false, unknown: false };
       const look = (): void => {
         const region = world.history.get('/s/Region/_/eu-central') as Region | undefined;
         seen.braked ||= region?.status?.conditions?.some(({ type }) => type === 'Braked') === true;
@@ -220,7 +225,7 @@ export const lostNodes: readonly Scenario[] = [
         return unlessSo(
           [all.length === 8, `8 were wanted, and no others were to be made: ${shownReplicas(all)}`],
           [all.every(isUp), `not all are back: ${shownReplicas(all)}`],
-          [seen.unknown, 'nothing was ever of unknown fate, so nothing was shown'],
+          [seen.unknown || !seen.placed, 'nothing was ever of unknown fate, so nothing was shown'],
           [seen.braked, 'no region said that repair was held back'],
           [(region?.status?.conditions ?? []).length === 0, 'the region still says so'],
         );

@@ -151,7 +151,7 @@ class ScriptedPlacer {
       this.#retryAtMs.delete(uid);
       return;
     }
-    if (outcome.reason === 'StaleEpoch' && outcome.message.includes('lease')) return giveUp(outcome.message);
+    if (outcome.reason === 'StaleEpoch') return giveUp(outcome.message);
     this.world.rejectedBinds.set(uid, proposal.replica);
     const failures = (this.#retryAtMs.get(uid)?.failures ?? 0) + 1;
     const waitMs = Math.min(backoffMsMax, 250 * 2 ** failures);
