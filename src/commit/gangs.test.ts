@@ -6,7 +6,7 @@ import type { BerthObject } from '../model/object.js';
 import { type NodeEpoch, nodeEpochKey } from '../model/records.js';
 import { EtcdStore } from '../store/etcd.js';
 import { audit } from './audit.fixture.js';
-import { answer, done, openTestCell, type TestCell } from './test-cell.fixture.js';
+import { answer, done, openTestCell, refOf, type TestCell } from './test-cell.fixture.js';
 
 const moves = (cell: TestCell, gang: BerthObject) => {
   let number = 0;
@@ -47,6 +47,28 @@ describe('a gang starts together or not at all', () => {
     gang = await cell.create('Gang', 'shop', 'all', { workload: 'web', minAvailable: 2, members: 3 });
     move = moves(cell, gang);
     ({ web, replicas } = await members(cell, 3));
+  });
+
+  it('[L7] a hold that still awaits a victim expires although its gang is committed, and its member goes elsewhere', async () => {
+    const low = await cell.workload('shop', 'low', { cpu: '7' }, { onNodeLost: { action: 'Wait' } });
+    const victim = await cell.incarnate(low);
+    done(await cell.bind(victim, 'n1'));
+    done(await cell.report(victim, 'Starting'));
+    const high = await cell.workload('shop', 'high', { cpu: '1' }, { priorityClassName: 'high' });
+    const waits = await cell.incarnate(high, '0', 1, { gang: 'all' });
+    await cell.node('n2');
+    done(await move('Reserving'));
+    done(await cell.reserve(at(0), 'n1', gangHold));
+    const ready = done(await cell.reserve(at(1), 'n2', gangHold));
+    const hold = done(await cell.reserve(waits, 'n1', { ...gangHold, victims: [refOf(victim)] }));
+    done(await move('Committed'));
+    done(await cell.lose(victim));
+    const collector = { actor: cell.actors.collector, as: 'Expired' } as const;
+    expect(answer(await cell.releaseHold('shop', ready, collector))).toMatch(/^GangCommitted/);
+    expect(answer(await cell.releaseHold('shop', hold))).toMatch(/^GangCommitted/);
+    done(await cell.releaseHold('shop', hold, collector));
+    expect((await cell.status(waits)).stage).toBe('Queued');
+    done(await cell.bind(waits, 'n2'));
   });
 
   it('holds, commits when enough hold, binds through the holds, and the rest follows', async () => {

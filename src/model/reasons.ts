@@ -191,7 +191,7 @@ export const reasonTable = {
   },
   GangCommitted: {
     meaning:
-      'the gang of this hold is committed and its node takes its member: such a hold neither expires nor is given up',
+      'the gang of this hold is committed, its node takes its member and it awaits nobody: such a hold neither expires nor is given up',
     callerMay: 'never',
     cure: 'none: its members go forward',
   },

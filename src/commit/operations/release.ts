@@ -168,6 +168,9 @@ export const releaseHold =
     return commit(undefined);
   };
 
+/** [L7] Nobody can say when those end: until then it is no room to go forward to, and its member may find other. */
+const isAwaiting = ({ awaits }: ReservationStatus): boolean => (awaits ?? []).length > 0;
+
 /** [L7] Its node would not take its owner any more: there the hold cannot become a binding, whatever its gang is. */
 function isStranded(context: Context, draft: Draft, tenant: string, { spec }: Stored<Reservation>): boolean {
   const node = storedNode(draft, undefined, spec.node);
@@ -207,6 +210,7 @@ function freeHold(
         members.state === 'Committed' &&
         !isOwnerEnding &&
         context.checks.has('gang.committed') &&
+        !(state === 'Expired' && isAwaiting(status)) &&
         !isStranded(context, draft, tenant, stored)
       )
         return reject('GangCommitted', `gang ${gang} is committed: its members go forward`);

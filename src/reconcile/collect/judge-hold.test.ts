@@ -103,6 +103,22 @@ describe('a hold', () => {
       { reservation: ofGang, gang: gang('Committed'), inStateMs: 3_000_000 },
       { kind: 'Keep' },
     ],
+    ...(
+      [
+        ['expires if nobody knows what became of whom it awaits', 'Unknown', expired],
+        ['is kept while whom it awaits is on its way out', 'Releasing', { kind: 'Keep' }],
+      ] as const
+    ).map(([what, stage, verdict]): [string, Partial<HoldInput>, HoldVerdict] => [
+      `of a committed gang ${what}`,
+      {
+        reservation: {
+          ...ofGang,
+          status: { state: 'Held', awaits: [{ replica: 'guest', uid: 'u', amounts: {} }] },
+        },
+        ...{ gang: gang('Committed'), victims: [victim(stage)], inStateMs: 30_000 },
+      },
+      verdict,
+    ]),
     [
       'for another kind of owner knows only its deadline',
       {

@@ -41,17 +41,23 @@ export function judgeHold(input: HoldInput): HoldVerdict {
   if (whyOver !== undefined) return released(whyOver);
   const leftMs = spec.deadlineSeconds * 1_000 - inStateMs;
   const whyNever = whyNeverBound(node);
-  // A committed gang goes forward: its hold goes only where it cannot, and the authority sees to that too.
+  // A committed gang goes forward: its hold goes only where it cannot, or awaits what may never end, and the authority sees to that too.
   if (spec.intent === 'Gang' && gang?.status?.state === 'Committed') {
     if (whyNever !== undefined) return released(whyNever);
     if (leftMs > 0) return { kind: 'Keep', ms: leftMs };
-    return takesNothing(node) ? released('NodeTakesNothing') : { kind: 'Keep' };
+    if (takesNothing(node)) return released('NodeTakesNothing');
+    if ((status?.awaits ?? []).length === 0) return { kind: 'Keep' };
+    return expired(victims);
   }
   if (metadata.deletionTimestamp !== undefined) return released('Deleted');
   if (whyNever !== undefined) return released(whyNever);
   if (leftMs > 0) return { kind: 'Keep', ms: leftMs };
+  return expired(victims);
+}
+
+function expired(victims: readonly Replica[]): HoldVerdict {
   // What makes room for it is on its way out. That has a deadline of its own.
-  if (victims.some(({ status: victim }) => victim?.stage === 'Releasing')) return { kind: 'Keep' };
+  if (victims.some(({ status }) => status?.stage === 'Releasing')) return { kind: 'Keep' };
   return { kind: 'Release', as: 'Expired', reason: 'DeadlinePassed' };
 }
 
