@@ -212,7 +212,7 @@ async function open(
     },
     endpoints: () => objects.list<Endpoints>('Endpoints'),
     explain: new Explainer({
-      objects,
+      ...{ objects, env },
       decisions: () => decisions,
       placement: new PlacementExplainer({
         ...{ records: new CachedRecords(cache), env, plugins },

@@ -12,13 +12,21 @@ const at = '2026-01-01T00:00:00Z';
 const so = (type: string, more: object = {}) => ({ type, status: 'True', lastTransitionTime: at, ...more });
 const node = (name: string, status: object, spec: object = {}): Node =>
   objectOf('Node', undefined, name, { spec, status }) as Node;
-const workload = (name: string, status: object): Workload =>
-  objectOf('Workload', 'shop', name, { spec: {}, status }) as Workload;
+const workload = (name: string, status: object, spec: object = {}): Workload =>
+  objectOf('Workload', 'shop', name, {
+    spec: { type: 'Service', template: {}, ...spec },
+    status,
+  }) as Workload;
+const nothing: AttentionFacts = {
+  ...{ nodes: [], regions: [], leases: [], workloads: [], endpoints: [], replicasOf: () => [] },
+  nowMs: Date.parse(at),
+};
 const shown = (facts: Partial<AttentionFacts>): string[] =>
-  attentionOf({
-    ...{ nodes: [], regions: [], leases: [], workloads: [], endpoints: [], replicasOf: () => [] },
-    ...facts,
-  }).map(({ severity, kind, name, reason, nextMove }) => `${severity} ${kind}/${name} ${reason} ${nextMove}`);
+  attentionOf({ ...nothing, ...facts }).map(
+    ({ severity, kind, name, reason, nextMove }) => `${severity} ${kind}/${name} ${reason} ${nextMove}`,
+  );
+
+const later = (seconds: number): number => Date.parse(at) + seconds * 1_000;
 
 describe('what needs attention', () => {
   it.each<[string, Partial<AttentionFacts>, string[]]>([
@@ -88,12 +96,12 @@ describe('what needs attention', () => {
         workloads: [
           workload('api', {
             desired: 3,
-            readyReplicas: 2,
+            servingReplicas: 2,
             progress: { limitedBy: 'Quota', nextMove: 'scheduler' },
           }),
           workload('web', {
             desired: 2,
-            readyReplicas: 0,
+            servingReplicas: 0,
             progress: { limitedBy: 'Scheduling', nextMove: 'scheduler' },
           }),
         ],
@@ -126,12 +134,70 @@ describe('what needs attention', () => {
       },
     }) as Replica;
     const [item] = attentionOf({
-      ...{ nodes: [], regions: [], leases: [], endpoints: [], replicasOf: () => [replica] },
+      ...{ ...nothing, replicasOf: () => [replica] },
       workloads: [workload('once', { unknownReplicas: 1 })],
     });
     expect(item).toMatchObject({
       ...{ severity: 'Broken', reason: 'NeedsHuman', nextMove: 'operator' },
       message: 'once-0-1 on n7: attest that it stopped',
     });
+  });
+});
+
+describe('[L6] a service that is ready and takes no traffic', () => {
+  const waits = (limitedBy: string, serving: number, spec: object = {}): Partial<AttentionFacts> => ({
+    workloads: [
+      workload(
+        'api',
+        {
+          ...{ desired: 3, readyReplicas: 3, servingReplicas: serving },
+          progress: { limitedBy, since: at, nextMove: 'agent:n1' },
+        },
+        spec,
+      ),
+    ],
+  });
+
+  it.each([
+    ['Readiness', 0, 'Broken'],
+    ['Readiness', 2, 'Degraded'],
+    ['Traffic', 0, 'Broken'],
+    ['Traffic', 2, 'Degraded'],
+  ])('for want of %s, with %d of 3 that serve, is %s', (limitedBy, serving, severity) => {
+    const [item, ...more] = attentionOf({ ...nothing, ...waits(limitedBy, serving), nowMs: later(60) });
+    expect([item?.severity, item?.reason, more]).toEqual([severity, `LimitedBy${limitedBy}`, []]);
+    expect(item?.message).toBe(`${serving} of 3 serve`);
+  });
+
+  it('is on its way as long as it has to be ready first, and a moment more', () => {
+    expect(shown({ ...waits('Traffic', 0), nowMs: later(9) })).toEqual([]);
+    expect(shown({ ...waits('Traffic', 0), nowMs: later(10) })).toHaveLength(1);
+    const patient = { template: { minReadySeconds: 60 } };
+    expect(shown({ ...waits('Traffic', 0, patient), nowMs: later(69) })).toEqual([]);
+    expect(shown({ ...waits('Traffic', 0, patient), nowMs: later(70) })).toHaveLength(1);
+    expect(shown({ ...waits('Readiness', 0), nowMs: later(0) })).toHaveLength(1);
+  });
+
+  it('is not hidden by those that are on their way, where another is not even ready', () => {
+    const status = { desired: 3, readyReplicas: 2, progress: { limitedBy: 'Traffic', since: at } };
+    expect(shown({ workloads: [workload('api', status)] })).toHaveLength(1);
+  });
+
+  it('a batch that runs as many as it may serves nobody and wants for nothing', () => {
+    const status = { desired: 3, readyReplicas: 3, progress: { limitedBy: 'Authority', since: at } };
+    expect(shown({ workloads: [workload('sums', status, { type: 'Batch' })], nowMs: later(60) })).toEqual([]);
+  });
+
+  it('is said where all that is wanted is on its way out, which no boundary limits', () => {
+    const status = {
+      ...{ desired: 1, readyReplicas: 0, servingReplicas: 0 },
+      progress: { reason: 'Drained', nextMove: 'agent:n1' },
+      conditions: [{ type: 'Available', status: 'False', lastTransitionTime: at }],
+    };
+    const workloads = [workload('api', status)];
+    expect(shown({ workloads, nowMs: later(9) })).toEqual([]);
+    expect(attentionOf({ ...nothing, workloads, nowMs: later(10) })).toMatchObject([
+      { severity: 'Broken', reason: 'NotAllServing', message: '0 of 1 serve: Drained', since: at },
+    ]);
   });
 });

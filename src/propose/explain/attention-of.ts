@@ -15,6 +15,8 @@ export interface AttentionFacts {
   readonly endpoints: Iterable<Endpoints>;
   /** The replicas of a workload of which something is not known. */
   readonly replicasOf: (workload: Workload) => Iterable<Replica>;
+  /** The time of day, which the `since` of others is compared with: it decides what people are told, nothing else. */
+  readonly nowMs: number;
 }
 
 /** What needs attention, worst first; among equals what has lasted longest. Pure. */
@@ -23,7 +25,7 @@ export function attentionOf(facts: AttentionFacts): readonly AttentionItem[] {
     ...each(facts.leases, aboutLease),
     ...each(facts.regions, aboutRegion),
     ...each(facts.nodes, aboutNode),
-    ...each(facts.workloads, (workload) => aboutWorkload(workload, facts.replicasOf)),
+    ...each(facts.workloads, (workload) => aboutWorkload(workload, facts)),
     ...each(facts.endpoints, aboutEndpoints),
   ];
   const rank = ({ severity }: AttentionItem): number => severities.indexOf(severity);
@@ -92,11 +94,14 @@ function* aboutNode({ metadata, spec, status }: Node): Generator<AttentionItem> 
     );
 }
 
+// From Ready to Serving, or out of the way of the next incarnation, takes a moment: so long it is progress, not trouble.
+const momentMsLeast = 10_000;
+
 function* aboutWorkload(
   workload: Workload,
-  replicasOf: AttentionFacts['replicasOf'],
+  { replicasOf, nowMs }: Pick<AttentionFacts, 'replicasOf' | 'nowMs'>,
 ): Generator<AttentionItem> {
-  const { metadata, status } = workload;
+  const { metadata, spec, status } = workload;
   const { namespace = '', name } = metadata;
   const about = { kind: 'Workload', namespace, name } as const;
   const { progress, conditions, desired = 0, readyReplicas = 0, unknownReplicas = 0 } = status ?? {};
@@ -107,13 +112,24 @@ function* aboutWorkload(
     return;
   }
   if (unknownReplicas > 0) yield aboutUnknown(workload, unknownReplicas, replicasOf(workload));
-  const { limitedBy, reason = '', message = '', since, nextMove = 'workload-controller' } = progress ?? {};
-  if (limitedBy === undefined || readyReplicas >= desired) return;
+  const isBatch = spec.type === 'Batch';
+  // A batch is there when it runs, a service when clients are sent to it.
+  const there = isBatch ? readyReplicas : (status?.servingReplicas ?? 0);
+  const { limitedBy, reason = '', message = '', nextMove = 'workload-controller' } = progress ?? {};
+  const since = progress?.since ?? conditions?.find(({ type }) => type === 'Available')?.lastTransitionTime;
+  const isShort = there < desired;
+  const isLimited = limitedBy !== undefined;
+  // What no boundary limits is not known, which was said, or on its way out.
+  const isTrouble = isBatch ? isLimited && isShort : isLimited || (isShort && unknownReplicas === 0);
+  if (!isTrouble) return;
+  const isBrief = limitedBy === undefined || (limitedBy === 'Traffic' && readyReplicas >= desired);
+  const momentMs = momentMsLeast + (spec.template.minReadySeconds ?? 0) * 1_000;
+  if (isBrief && since !== undefined && nowMs - Date.parse(since) < momentMs) return;
   yield {
-    severity: readyReplicas === 0 ? 'Broken' : 'Degraded',
+    severity: there === 0 ? 'Broken' : 'Degraded',
     ...about,
-    reason: `LimitedBy${limitedBy}`,
-    message: [`${readyReplicas} of ${desired} are ready`, reason, message]
+    reason: limitedBy === undefined ? 'NotAllServing' : `LimitedBy${limitedBy}`,
+    message: [`${there} of ${desired} ${isBatch ? 'run' : 'serve'}`, reason, message]
       .filter((part) => part !== '')
       .join(': '),
     ...(since !== undefined && { since }),

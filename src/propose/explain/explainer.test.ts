@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { realEnv } from '../../env/real.js';
 import { FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 import type { Objects } from '../../model/ports.js';
 import { Explainer } from './explainer.js';
@@ -30,7 +31,7 @@ describe('what needs attention in a cell', () => {
       objects.put(objectOf('Replica', 'shop', `${name}-0-1`, { spec: { workload: name }, status }));
     }
     const explainer = new Explainer({
-      ...{ objects: counted, decisions: () => ({ list: nobody }) },
+      ...{ objects: counted, decisions: () => ({ list: nobody }), env: realEnv() },
       placement: { factsOf: nobody, verdictsOn: nobody },
     });
     const { items } = explainer.attention(undefined);

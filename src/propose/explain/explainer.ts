@@ -1,3 +1,5 @@
+import type { Env } from '../../env/env.js';
+import { wallMs } from '../../env/instant.js';
 import type { DecisionQuery, Decisions } from '../../model/decisions.js';
 import { BerthError } from '../../model/errors.js';
 import type {
@@ -41,6 +43,7 @@ export interface ExplainerParts {
   readonly objects: Pick<Objects, 'get' | 'list' | 'version'>;
   readonly decisions: () => Pick<Decisions, 'list'>;
   readonly placement: PlacementLook;
+  readonly env: Pick<Env, 'clock'>;
 }
 
 const decisionsShown = 5;
@@ -133,6 +136,7 @@ export class Explainer implements Explain {
     const items = attentionOf({
       ...{ nodes, workloads, regions: ofCell<Region>('Region'), leases: ofCell<Lease>('Lease') },
       endpoints: objects.list<Endpoints>('Endpoints', onlyTenant),
+      nowMs: wallMs(this.parts.env.clock.wall()),
       replicasOf: ({ metadata: { namespace, name } }) => {
         unknown ??= this.#unknownByWorkload(onlyTenant);
         return unknown.get(`${namespace}/${name}`) ?? [];

@@ -37,11 +37,11 @@ describe('the status of a workload', () => {
 
   it('tells what is not complete yet, what has failed beyond repair, and what is not known apart', () => {
     expect(conditionsOf(statusOf(workloadOf(), []))).toEqual({
-      ...{ Progressing: 'True NotIncarnated', Available: 'False NotAllReady' },
+      ...{ Progressing: 'True NotIncarnated', Available: 'False NotAllServing' },
       ...{ Failed: 'False NotFailed', Unknown: 'False AllKnown' },
     });
-    expect(conditionsOf(statusOf(workloadOf(), [replicaOf(0, 'Ready')]))).toMatchObject({
-      ...{ Progressing: 'False Complete', Available: 'True AllReady' },
+    expect(conditionsOf(statusOf(workloadOf(), [replicaOf(0, 'Serving')]))).toMatchObject({
+      ...{ Progressing: 'False Complete', Available: 'True AllServing' },
     });
     expect(conditionsOf(statusOf(workloadOf(), [replicaOf(0, 'Unknown')]))).toMatchObject({
       ...{ Progressing: 'True Wanted', Failed: 'False NotFailed', Unknown: 'True ReplicasUnknown' },
@@ -58,6 +58,21 @@ describe('the status of a workload', () => {
       ...{ Progressing: 'False Complete', Complete: 'True AllSucceeded', Failed: 'False NotFailed' },
     });
   });
+
+  it.each([
+    ['its probe fails', 'Service', { readiness: { isPassing: false, message: 'refused' } }, 'ReadinessLost'],
+    ['nobody sends it any', 'Service', {}, 'Wanted'],
+    ['nobody sends it any', 'Daemon', {}, 'Wanted'],
+  ])(
+    '[L6] is not available while no replica takes traffic, ready as it is: %s (%s)',
+    (_, type, shape, why) => {
+      const nodes = [nodeOf('0')];
+      const input = inputOf(workloadOf({ type }), [replicaOf(0, 'Ready', shape)], { nodes });
+      expect(conditionsOf(inOneGo(workloadStatus(input, now)))).toMatchObject({
+        ...{ Progressing: `True ${why}`, Available: 'False NotAllServing' },
+      });
+    },
+  );
 
   it('is the very same while nothing changes, however much later', () => {
     const workload = workloadOf({ replicas: 2 });

@@ -61,9 +61,11 @@ export function* workloadStatus(input: WishInput, now: string): Generator<undefi
   const isUpdated = updated === live && absent === 0;
   const progress = tally.result(previous?.progress, now);
   const batch = isBatch ? batchStatus(input, now) : undefined;
+  // Ready is not enough: a service is there for clients when they are sent to it.
+  const isServing = serving >= desired;
   const isComplete = isBatch
     ? (batch?.succeeded ?? 0) >= completionsOf(spec)
-    : ready >= desired && live === desired && isUpdated;
+    : isServing && live === desired && isUpdated;
   const hasFailed = isBatch && hasBatchFailed(workload, slots);
   const selector = `${workloadLabel}=${metadata.name}`;
   const drafts: ConditionDraft[] = [
@@ -75,7 +77,7 @@ export function* workloadStatus(input: WishInput, now: string): Generator<undefi
     ],
     isBatch
       ? ['Complete', isComplete, isComplete ? 'AllSucceeded' : 'NotAllSucceeded', '']
-      : ['Available', ready >= desired, ready >= desired ? 'AllReady' : 'NotAllReady', ''],
+      : ['Available', isServing, isServing ? 'AllServing' : 'NotAllServing', ''],
     [
       'Failed',
       hasFailed,

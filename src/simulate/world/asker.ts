@@ -15,7 +15,7 @@ export function startAsker(
     const { objects, cache } = await world.reach(life);
     const { env } = life;
     const explainer = new Explainer({
-      objects,
+      ...{ objects, env },
       decisions: () => ({ list: () => Promise.resolve({ items: [], unanswered: [] }) }),
       placement: new PlacementExplainer({ records: new CachedRecords(cache), env, ages: () => 0 }),
     });
