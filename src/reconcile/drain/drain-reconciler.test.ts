@@ -6,32 +6,54 @@ import type { Replica } from '../../model/kinds/replica.js';
 import { ObjectIndex } from '../../model/object-index.js';
 import type { Authority } from '../../model/ports.js';
 import { nodeItMayRunOn } from '../repair/repair-keys.js';
+import { done } from '../runtime/requeue.js';
 import { SlotIndex } from '../workload/slot-index.js';
-import { boundTo, nodeOf, replicaOf } from '../workload/workload.fixture.js';
+import { boundTo, nodeOf, replicaOf, workloadOf } from '../workload/workload.fixture.js';
 import { DrainReconciler } from './drain-reconciler.js';
+
+const { signal } = new AbortController();
+
+/** A controller of drains in a cell of which nothing is known yet. */
+function controller() {
+  const { env } = new VirtualTime({ seed: 1 }).machine('server');
+  const objects = new FakeObjects();
+  const onNode = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
+  const slots = new SlotIndex(objects);
+  for (const index of [onNode, slots]) index.start(signal);
+  const acting = {
+    ...{ objects, env, authority: {} as Authority, report: () => undefined, giveUp: () => undefined },
+    actor: { kind: 'drain', name: 'test' } as const,
+  };
+  const status = () => objects.get<Node>('Node', undefined, 'n1')?.status?.drain;
+  return { objects, status, drain: new DrainReconciler({ acting, onNode, slots }) };
+}
 
 describe('a drain', () => {
   it('is not complete while what was bound just before it has not come to the index by node', async () => {
-    const { env } = new VirtualTime({ seed: 1 }).machine('server');
-    const objects = new FakeObjects();
-    const { signal } = new AbortController();
-    const onNode = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
-    const slots = new SlotIndex(objects);
-    for (const index of [onNode, slots]) index.start(signal);
-    const acting = {
-      ...{ objects, env, authority: {} as Authority, report: () => undefined, giveUp: () => undefined },
-      actor: { kind: 'drain', name: 'test' } as const,
-    };
-    const drain = new DrainReconciler({ acting, onNode, slots });
-    const state = (): string | undefined => objects.get<Node>('Node', undefined, 'n1')?.status?.drain?.state;
+    const { objects, status, drain } = controller();
     // The cache has both; whoever follows it has not been told yet.
     objects.putUnseen(replicaOf(0, 'Releasing', boundTo('n1')));
     const node = nodeOf('n1', { drain: {} });
     objects.putUnseen({ ...node, metadata: { ...node.metadata, resourceVersion: objects.version } });
     expect(await drain.reconcile('n1', signal)).toMatchObject({ kind: 'after' });
-    expect(state()).toBeUndefined();
+    expect(status()).toBeUndefined();
     objects.gap();
     await drain.reconcile('n1', signal);
-    expect(state()).toBe('Draining');
+    expect(status()?.state).toBe('Draining');
+  });
+
+  it('counts all that have left and were replaced, although its status has no room for all of them', async () => {
+    const { objects, status, drain } = controller();
+    const many = Array.from({ length: 1_200 }, (_, slot) => slot);
+    objects.put(workloadOf({ replicas: many.length }));
+    for (const slot of many) objects.put(replicaOf(slot, 'Releasing', boundTo('n1')));
+    objects.put(nodeOf('n1', { drain: {} }));
+    await drain.reconcile('n1', signal);
+    for (const slot of many) objects.put(replicaOf(slot, 'Released', boundTo('n1')));
+    await drain.reconcile('n1', signal);
+    expect(status()).toMatchObject({ state: 'Complete', released: 1_200, replaced: 0 });
+    for (const slot of many) objects.put(replicaOf(slot, 'Serving', { ...boundTo('n2'), incarnation: 2 }));
+    expect(await drain.reconcile('n1', signal)).toEqual(done);
+    expect(status()).toMatchObject({ state: 'Complete', released: 1_200, replaced: 1_200 });
   });
 });

@@ -15,8 +15,17 @@ import { FirstSeen } from '../runtime/first-seen.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { requeueOf, type Verdict, verdictOf, whyNot, worstOf } from '../runtime/verdict.js';
 import type { SlotIndex } from '../workload/slot-index.js';
+import {
+  type Block,
+  type DrainRow,
+  type DrainSeen,
+  drainStatus,
+  drivenAway,
+  evictable,
+  type NodeDrain,
+  takenOver,
+} from './plan-drain.js';
 import { SpareReplicas } from './spare-replicas.js';
-import { type Block, drainStatus, type DrainRow, drivenAway, evictable } from './plan-drain.js';
 
 export interface DrainParts {
   readonly acting: Acting;
@@ -35,6 +44,8 @@ export class DrainReconciler implements Reconciler {
   readonly #seen: FirstSeen;
   // By node, then by uid: what stood in the way at the last try.
   readonly #blocks = new Map<string, ReadonlyMap<string, Block>>();
+  // By node, while its drain goes on: what its status has no room for.
+  readonly #looks = new Map<string, DrainSeen>();
 
   constructor(private readonly parts: DrainParts) {
     this.#seen = new FirstSeen(parts.acting.env);
@@ -47,6 +58,7 @@ export class DrainReconciler implements Reconciler {
     if (node === undefined || !isDraining) {
       this.#seen.retain(key, []);
       this.#blocks.delete(key);
+      this.#looks.delete(key);
       if (node === undefined) return done;
       await this.#publish(node.metadata);
       if (!drivesAway(node)) return done;
@@ -65,7 +77,9 @@ export class DrainReconciler implements Reconciler {
     if ((await this.#publish(node.metadata)) === 'behind')
       return after(lookMs, 'what is on the node is not known yet');
     if (verdicts.has('Retry')) return requeueOf('Retry', 'an eviction did not work out');
-    return this.#isSettled(key) ? done : after(lookMs, 'the drain goes on');
+    if (!this.#isSettled(key)) return after(lookMs, 'the drain goes on');
+    this.#looks.delete(key);
+    return done;
   }
 
   #live(node: string): readonly Replica[] {
@@ -161,14 +175,7 @@ export class DrainReconciler implements Reconciler {
     // What was bound before the drain is in the cache, and nothing is bound after it; the index may be behind the cache.
     if (isDraining && !this.parts.onNode.isAsNewAs(node.metadata.resourceVersion)) return 'behind';
     const now = wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z');
-    const drain = isDraining
-      ? drainStatus({
-          ...{ node, now, live: this.#live(name), holds: this.#holdsOn(name) },
-          blocks: this.#blocks.get(name) ?? new Map<string, Block>(),
-          isReplaced: (row) => this.#isReplaced(row),
-          drainingMs: this.#seen.ageMs(name, uid),
-        })
-      : undefined;
+    const drain = isDraining ? this.#look(node, now) : undefined;
     if (isDeepStrictEqual(drain, node.status?.drain)) return 'current';
     try {
       await objects.modify<Node>('Node', undefined, name, 'status', (live) => {
@@ -182,6 +189,22 @@ export class DrainReconciler implements Reconciler {
       if (!isBerthError(error, 'NotFound')) throw error;
     }
     return 'current';
+  }
+
+  #look(node: Node, now: string): NodeDrain {
+    const { name, uid } = node.metadata;
+    const live = this.#live(name);
+    const before = node.status?.drain;
+    const { drain, seen } = drainStatus({
+      ...{ node, now, live, holds: this.#holdsOn(name) },
+      blocks: this.#blocks.get(name) ?? new Map<string, Block>(),
+      isReplaced: (row) => this.#isReplaced(row),
+      drainingMs: this.#seen.ageMs(name, uid),
+      // Where none was published it is another drain, or the first look at one.
+      seen: (before && this.#looks.get(name)) ?? takenOver(before, live),
+    });
+    this.#looks.set(name, seen);
+    return drain;
   }
 
   #holdsOn(node: string): number {

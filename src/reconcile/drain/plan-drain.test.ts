@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { Node } from '../../model/kinds/node.js';
 import type { Stage } from '../../model/stages.js';
 import { nodeOf, replicaOf, type ReplicaShape } from '../workload/workload.fixture.js';
-import { type DrainInput, drainStatus, drivenAway, evictable, type NodeDrain } from './plan-drain.js';
+import {
+  type DrainInput,
+  type DrainLook,
+  drainStatus,
+  drivenAway,
+  evictable,
+  type NodeDrain,
+  takenOver,
+} from './plan-drain.js';
 
 const now = '2026-01-01T00:00:00Z';
 const node = (drain: object = {}, status?: Partial<NodeDrain>): Node =>
@@ -15,12 +23,15 @@ const on = (slot: number, stage: Stage, more: ReplicaShape = {}) =>
     },
     ...more,
   });
-const status = (more: Partial<DrainInput> = {}): NodeDrain =>
-  drainStatus({
-    ...{ node: node(), live: [], holds: 0, blocks: new Map(), drainingMs: 0, now },
-    isReplaced: () => false,
+const look = (more: Partial<DrainInput> = {}): DrainLook => {
+  const { node: of = node(), live = [] } = more;
+  return drainStatus({
+    ...{ node: of, live, holds: 0, blocks: new Map(), drainingMs: 0, now },
+    ...{ isReplaced: () => false, seen: takenOver(of.status?.drain, live) },
     ...more,
   });
+};
+const status = (more: Partial<DrainInput> = {}): NodeDrain => look(more).drain;
 const shown = ({ replicas = [] }: NodeDrain): string[] =>
   replicas.map(({ replica, state, nextMove }) => `${replica} ${state} ${nextMove ?? ''}`.trim());
 const limit = { reason: 'DisruptionLimit', message: '1 of web at most', nextMove: 'scheduler' };
@@ -67,6 +78,38 @@ describe('how far a drain has come', () => {
       message: 'not known whether they run: t/web-0-1',
     });
     expect(status(late).state).toBe('Complete');
+  });
+});
+
+describe('of 1,200 that leave, 500 are shown and all are counted', () => {
+  const live = Array.from({ length: 1_200 }, (_, slot) => on(slot, 'Serving'));
+  const isReplaced = () => true;
+  const counts = ({ drain }: DrainLook) => [drain.planned, drain.released, drain.replaced];
+
+  it('when they leave and are replaced, in one look or several, however often it is looked', () => {
+    const first = look({ live });
+    const half = look({ live: live.slice(600), seen: first.seen, isReplaced });
+    const again = look({ node: node({}, half.drain), live: live.slice(600), seen: half.seen, isReplaced });
+    const last = look({ node: node({}, again.drain), seen: again.seen, isReplaced });
+    expect([first, half, again, last].map(counts)).toEqual([
+      ...[
+        [1_200, 0, 0],
+        [600, 600, 600],
+        [600, 600, 600],
+        [0, 1_200, 1_200],
+      ],
+    ]);
+    expect([last.drain.state, last.drain.replicas?.length]).toEqual(['Complete', 500]);
+  });
+
+  it('by a controller, too, that takes over from one that had counted some', () => {
+    const half = look({ live: live.slice(600), seen: look({ live }).seen, isReplaced });
+    const next = node({}, half.drain);
+    const taken = look({ node: next, live: live.slice(600), isReplaced });
+    expect(counts(taken)).toEqual(counts(half));
+    expect(counts(look({ node: next, seen: taken.seen, isReplaced }))).toEqual([0, 1_200, 1_200]);
+    // Some had left before the other looked for the first time.
+    expect(look({ node: next, live: live.slice(1_000) }).drain.released).toBe(1_000);
   });
 });
 

@@ -27,6 +27,21 @@ export interface DrainInput {
   /** How long this leader has seen the drain. */
   readonly drainingMs: number;
   readonly now: string;
+  readonly seen: DrainSeen;
+}
+
+/**
+ * What a controller has seen of a drain: every row, shown or not, and how many it knows by number alone because another one
+ * saw them. A published number is never added to, so that looking again, or publishing twice, counts nobody twice.
+ */
+export interface DrainSeen {
+  readonly rows: readonly DrainRow[];
+  readonly others: { readonly released: number; readonly replaced: number };
+}
+
+export interface DrainLook {
+  readonly drain: NodeDrain;
+  readonly seen: DrainSeen;
 }
 
 /** So many rows are shown; those that are not done come first, and the counts are always whole. */
@@ -53,10 +68,11 @@ export const drivenAway = (
  * How far a drain has come. A row stays when its replica is gone: only what has ended is ever forgotten, so that one that
  * is not there any more was proven to have stopped. Complete: nothing that is bound there has not ended, nothing is held.
  */
-export function drainStatus(input: DrainInput): NodeDrain {
+export function drainStatus(input: DrainInput): DrainLook {
   const { node, live, holds, drainingMs, now } = input;
+  const { others } = input.seen;
   const previous = node.status?.drain;
-  const rows = rowsOf(input, previous?.replicas ?? []);
+  const rows = rowsOf(input);
   const count = (...states: readonly DrainRow['state'][]): number =>
     rows.filter(({ state }) => states.includes(state)).length;
   const isComplete = live.length === 0 && holds === 0;
@@ -64,7 +80,7 @@ export function drainStatus(input: DrainInput): NodeDrain {
   const isLate = deadlineSeconds !== undefined && drainingMs >= deadlineSeconds * 1_000;
   const state = isComplete ? 'Complete' : isLate ? 'Stuck' : 'Draining';
   const message = isComplete ? '' : whatBlocks(rows, holds);
-  return {
+  const drain: NodeDrain = {
     state,
     startedAt: previous?.startedAt ?? now,
     observedGeneration: node.metadata.generation,
@@ -72,13 +88,37 @@ export function drainStatus(input: DrainInput): NodeDrain {
     planned: count('Planned', 'Blocked'),
     releasing: count('Releasing'),
     unknown: count('Unknown'),
-    // What is not shown any more had been released.
-    released: Math.max(count('Released', 'Replaced'), previous?.released ?? 0),
-    replaced: Math.max(count('Replaced'), previous?.replaced ?? 0),
+    released: others.released + count('Released', 'Replaced'),
+    replaced: others.replaced + count('Replaced'),
     ...(message !== '' && { message }),
     replicas: rows
       .toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.replica < b.replica ? -1 : 1))
       .slice(0, rowsMax),
+  };
+  return { drain, seen: { rows, others } };
+}
+
+/**
+ * What a controller begins with that finds a drain as another left it. Nothing is bound to a node that drains, so that whoever
+ * was counted and is neither shown nor live has been released.
+ */
+export function takenOver(drain: NodeDrain | undefined, live: readonly Replica[]): DrainSeen {
+  const {
+    replicas: rows = [],
+    planned = 0,
+    releasing = 0,
+    unknown = 0,
+    released = 0,
+    replaced = 0,
+  } = drain ?? {};
+  const known = new Set([...rows.map(({ uid }) => uid), ...live.map(({ metadata }) => metadata.uid)]);
+  const shownReplaced = rows.filter(({ state }) => state === 'Replaced').length;
+  return {
+    rows,
+    others: {
+      released: Math.max(0, planned + releasing + unknown + released - known.size),
+      replaced: replaced - shownReplaced,
+    },
   };
 }
 
@@ -86,10 +126,10 @@ const order: readonly DrainRow['state'][] = [
   ...(['Unknown', 'Blocked', 'Planned', 'Releasing', 'Released', 'Replaced'] as const),
 ];
 
-function rowsOf(input: DrainInput, before: readonly DrainRow[]): readonly DrainRow[] {
+function rowsOf(input: DrainInput): readonly DrainRow[] {
   const rows = input.live.map((replica) => liveRow(replica, input.blocks.get(replica.metadata.uid)));
   const isLive = new Set(rows.map(({ uid }) => uid));
-  for (const row of before) {
+  for (const row of input.seen.rows) {
     if (isLive.has(row.uid)) continue;
     const { replica, uid, workload, slot } = row;
     const ended = { replica, uid, workload, slot, state: 'Released' } as const;
