@@ -16,6 +16,10 @@ const workload = (name: string, replicas: number) => ({
   },
 });
 
+/** Its replicas have names that are too long for one label of DNS. */
+const long = 'w'.repeat(60);
+const subnets = ['api', 'many', long];
+
 /** A service whose replicas have said where they listen, asked for with real clients. */
 describe('services by name', () => {
   let server: TestServer;
@@ -29,7 +33,7 @@ describe('services by name', () => {
       const said = {
         ...{ node: 'n1', nodeEpoch: epoch, fence: status?.binding?.fence ?? '', reason: 'Played' },
         replica: { tenant: metadata.namespace, name: metadata.name, uid: metadata.uid },
-        address: `10.1.${spec.workload === 'many' ? 1 : 0}.${Number(spec.slot) + 1}`,
+        address: `10.1.${subnets.indexOf(spec.workload)}.${Number(spec.slot) + 1}`,
       };
       for (const stage of ['Starting', 'Ready'])
         await nodes.operate('report', { ...said, stage, operation: `${stage}/${metadata.uid}` });
@@ -44,19 +48,19 @@ describe('services by name', () => {
       ...{ node: 'n1', capacity: { cpu: '64' }, allocatable: { cpu: '64' }, leaseSeconds: 600 },
       ...{ agent: { version: 'test', drivers: ['process'] }, operation: 'register/n1' },
     });
-    for (const one of [workload('api', 2), workload('many', 60)])
+    for (const one of [workload('api', 2), workload('many', 60), workload(long, 1)])
       await server.objects.create('Workload', 'default', one);
     const until = (what: () => boolean): Promise<void> =>
       vi.waitFor(() => expect(what()).toBe(true), { timeout: 60_000, interval: 100 });
     await until(
-      () => replicas().length === 62 && replicas().every(({ status }) => status?.stage === 'Bound'),
+      () => replicas().length === 63 && replicas().every(({ status }) => status?.stage === 'Bound'),
     );
     await startAll(epoch);
     await until(() => replicas().every(({ status }) => status?.stage === 'Serving'));
     const listed = (name: string): number =>
       (server.objects.get('Endpoints', 'default', name)?.status?.['addresses'] as object[] | undefined)
         ?.length ?? 0;
-    await until(() => listed('api') === 2 && listed('many') === 60);
+    await until(() => listed('api') === 2 && listed('many') === 60 && listed(long) === 1);
   }, 180_000);
   afterAll(async () => {
     nodes.close();
@@ -67,10 +71,10 @@ describe('services by name', () => {
     const { stdout } = await run('dig', ['@127.0.0.1', '-p', String(port), '+tries=3', ...words]);
     return stdout;
   };
+  const short = async (...words: readonly string[]): Promise<string[]> =>
+    (await dig('+short', ...words)).trim().split('\n').toSorted();
 
   it('dig finds the addresses of a service, the ports of it, and its replicas', async () => {
-    const short = async (...words: readonly string[]): Promise<string[]> =>
-      (await dig('+short', ...words)).trim().split('\n').toSorted();
     expect(await short('api.default.berth')).toEqual(['10.1.0.1', '10.1.0.2']);
     expect(await short('api-1-1.api.default.berth')).toEqual(['10.1.0.2']);
     const ports = await short('_http._tcp.api.default.berth', 'SRV');
@@ -78,6 +82,13 @@ describe('services by name', () => {
       /^0 1 \d+ api-0-1\.api\.default\.berth\.,0 1 \d+ api-1-1\.api\.default\.berth\.$/,
     );
     expect(await short('+tcp', 'API.default.Berth')).toEqual(['10.1.0.1', '10.1.0.2']);
+  }, 60_000);
+
+  it('dig follows the port of a replica to its address, however long its name is', async () => {
+    const [srv = ''] = await short(`_http._tcp.${long}.default.berth`, 'SRV');
+    const target = srv.split(' ').at(-1) ?? '';
+    expect(target).toMatch(/^[0-9a-f]{16}\.w{60}\.default\.berth\.$/);
+    expect(await short(target)).toEqual(['10.1.2.1']);
   }, 60_000);
 
   it('dig is told apart what has no such record, what does not exist, and what is not ours', async () => {

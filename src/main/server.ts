@@ -26,6 +26,7 @@ import { PlacementExplainer } from '../propose/explain/placement-explainer.js';
 import { Api } from '../serve/api.js';
 import type { DnsSource } from '../serve/dns/answer-question.js';
 import { DnsServer } from '../serve/dns/dns-server.js';
+import { ServiceIndex } from '../serve/dns/service-index.js';
 import { HttpServer } from '../serve/http-server.js';
 import { AuditLog } from '../serve/identity/audit-log.js';
 import { CertificateStore } from '../serve/identity/certificate-store.js';
@@ -259,11 +260,12 @@ async function open(
     key: admin.privateKeyPem,
   });
   if (options.dns !== undefined) {
+    const services = new ServiceIndex();
     const source: DnsSource = {
       hasTenant: (tenant) => objects.get('Tenant', undefined, tenant) !== undefined,
-      endpoints: (tenant, workload) => {
+      service: (tenant, workload) => {
         const found = objects.get<Endpoints>('Endpoints', tenant, workload);
-        return found && (found.status ?? {});
+        return found && services.of(found);
       },
     };
     const dns = await DnsServer.start({ source, env, onDefect }, options.dns.host, options.dns.port);

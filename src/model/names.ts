@@ -16,7 +16,7 @@ const forms = {
   },
 } as const;
 
-/** Everything that is wrong with a name. Tenants take a label (63 characters), other objects a subdomain (253). */
+/** Everything that is wrong with a name. Tenants and workloads take a label (63 characters), other objects a subdomain (253). */
 export function checkName(path: string, value: unknown, form: NameForm): FieldError[] {
   const { lengthMax, shape, allowed } = forms[form];
   if (value === undefined || value === '') {

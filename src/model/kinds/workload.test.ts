@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { checkMetadata } from '../check-metadata.js';
 import { example } from '../example.fixture.js';
 import { Validator } from '../validate.js';
 import { workload } from './workload.js';
@@ -20,6 +21,14 @@ function defaulted(spec: object): Readonly<Record<string, unknown>> {
 const atMostOne = { run: processRun, execution: 'AtMostOne' };
 
 describe('a Workload', () => {
+  it('has one label as its name, for it is one in the names that DNS knows its replicas by', () => {
+    const named = (name: string): string[] =>
+      checkMetadata(workload, { name, namespace: 'shop' }).map(({ path, reason }) => `${path} ${reason}`);
+    expect(named('a'.repeat(63))).toEqual([]);
+    expect(named('a'.repeat(64))).toEqual(['metadata.name TooLong']);
+    expect(named('api.v2')).toEqual(['metadata.name Invalid']);
+  });
+
   it('can say all that the design has it say', () => {
     const manifest = parse(`
       type: Batch

@@ -1,36 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SeededRandom } from '../../env/random.js';
 import { answerQuestion, type DnsSource } from './answer-question.js';
-import { readQuery, udpBytesFor, writeAnswer, writeName } from './dns-message.js';
+import { readQuery, udpBytesFor, writeAnswer } from './dns-message.js';
+import { queryBytes, serviceOf } from './dns.fixture.js';
 
-const source: DnsSource = {
-  hasTenant: () => true,
-  endpoints: () => ({
-    addresses: Array.from({ length: 200 }, (_, slot) => ({
-      ...{ replica: `api-${slot}-1`, node: 'n1', address: `10.0.0.${slot}`, ports: { http: 8_080 } },
-    })),
-  }),
-};
+const service = serviceOf(
+  'api',
+  Array.from({ length: 200 }, (_, slot) => ({
+    ...{ replica: `api-${slot}-1`, node: 'n1', address: `10.0.0.${slot}`, ports: { http: 8_080 } },
+  })),
+);
+const source: DnsSource = { hasTenant: () => true, service: () => service };
+const random = new SeededRandom('dns');
 
 /** What a server does with whatever comes. */
 function answerTo(bytes: Buffer): Buffer | undefined {
   const query = readQuery(bytes);
-  return query && writeAnswer(query, answerQuestion(query, source), udpBytesFor(query));
-}
-
-/** A query that is as it should be. */
-export function queryBytes(name: string, type: number, { id = 7, udpBytes = 0 } = {}): Buffer {
-  const header = Buffer.alloc(12);
-  header.writeUInt16BE(id, 0);
-  header.writeUInt16BE(1, 4);
-  header.writeUInt16BE(udpBytes > 0 ? 1 : 0, 10);
-  const question = Buffer.alloc(4);
-  question.writeUInt16BE(type, 0);
-  question.writeUInt16BE(1, 2);
-  const opt = Buffer.alloc(11);
-  opt.writeUInt16BE(41, 1);
-  opt.writeUInt16BE(udpBytes, 3);
-  return Buffer.concat([header, writeName(name.split('.')), question, ...(udpBytes > 0 ? [opt] : [])]);
+  return query && writeAnswer(query, answerQuestion(query, source, random), udpBytesFor(query));
 }
 
 describe('DNS messages', () => {
@@ -69,7 +56,7 @@ describe('DNS messages', () => {
     expect(truncated(answerTo(queryBytes('api-3-1.api.shop.berth', 1)))).toBe(false);
     const query = readQuery(queryBytes('api.shop.berth', 1));
     if (query === undefined) throw new Error('a good query');
-    expect(truncated(writeAnswer(query, answerQuestion(query, source), 65_535))).toBe(false);
+    expect(truncated(writeAnswer(query, answerQuestion(query, source, random), 65_535))).toBe(false);
   });
 
   it('keeps as many answers as fit: a service too large for any message is still found', () => {
@@ -78,7 +65,7 @@ describe('DNS messages', () => {
     const answers = Array.from({ length: 10_000 }, () => ({
       ...({ type: 'A', ttlSeconds: 5, data: Buffer.from([10, 0, 0, 1]) } as const),
     }));
-    const large = { rcode: 'NoError', answers, authority: [], additional: [] } as const;
+    const large = { rcode: 'NoError', answers, authority: [] } as const;
     for (const bytesMax of [512, 65_535]) {
       const bytes = writeAnswer(query, large, bytesMax);
       expect(bytes.length).toBeLessThanOrEqual(bytesMax);

@@ -1,3 +1,5 @@
+import assert from 'node:assert';
+
 /**
  * The wire format of DNS (RFC 1035, 2782, 6891), as far as an authoritative server of one small zone needs it. Pure: bytes
  * in, a question out; an answer in, bytes out. Whatever the bytes are, reading them ends and never throws.
@@ -24,19 +26,21 @@ export interface DnsQuestion {
   readonly bytes: Buffer;
 }
 
-/** One record. The name is that of the question unless labels are given. */
+/** One record. Its name is that of the question unless another is given, as it is written. */
 export interface DnsRecord {
-  readonly labels?: readonly string[];
+  readonly name?: Buffer;
   readonly type: keyof typeof recordTypes;
   readonly ttlSeconds: number;
   readonly data: Buffer;
+  /** The address of what this record leads to: it comes along if there is room. Records in a row may share one. */
+  readonly leadsTo?: DnsRecord;
 }
 
 export interface DnsAnswer {
   readonly rcode: Rcode;
-  readonly answers: readonly DnsRecord[];
+  /** Taken one by one, and no more of them than fit. */
+  readonly answers: Iterable<DnsRecord>;
   readonly authority: readonly DnsRecord[];
-  readonly additional: readonly DnsRecord[];
 }
 
 const headerBytes = 12;
@@ -134,58 +138,77 @@ export const udpBytesFor = ({ edns }: DnsQuery): number =>
   edns === undefined ? udpBytesPlain : Math.min(udpBytesOffered, Math.max(udpBytesPlain, edns.udpBytesMax));
 
 /**
- * An answer in at most so many bytes. What does not fit is left out: first what is additional, then, with the mark that
- * says so (TC), the answers that are too many. Over UDP the client then asks for all of them over TCP; there it has some.
+ * An answer in at most so many bytes. Answers that do not fit are left out, with the mark that says so (TC): over UDP the
+ * client then asks for all of them over TCP; there it has some. Addresses that come along are left out without it.
  */
 export function writeAnswer(query: DnsQuery, answer: DnsAnswer, bytesMax: number): Buffer {
-  const whole = write(query, answer, false);
-  if (whole.length <= bytesMax) return whole;
-  const needed = write(query, { ...answer, additional: [] }, false);
-  if (needed.length <= bytesMax) return needed;
-  const cut = { ...answer, answers: [], authority: [], additional: [] };
-  const restBytes = bytesMax - write(query, cut, true).length;
-  return write(query, { ...cut, answers: firstOf(answer.answers, restBytes) }, true);
-}
-
-/** As many of them, from the first on, as fit into so many bytes. */
-function firstOf(records: readonly DnsRecord[], bytesMax: number): readonly DnsRecord[] {
-  let bytes = 0;
-  const tooMuch = records.findIndex((record) => (bytes += writeRecord(record).length) > bytesMax);
-  return tooMuch === -1 ? records : records.slice(0, tooMuch);
-}
-
-function write(query: DnsQuery, answer: DnsAnswer, isTruncated: boolean): Buffer {
   const { id, opcode, isRecursionDesired, question, edns } = query;
   const code = rcodes[answer.rcode];
-  const records = [answer.answers, answer.authority, answer.additional];
-  const header = Buffer.alloc(headerBytes);
-  header.writeUInt16BE(id, 0);
+  const opt = edns === undefined ? undefined : writeOpt(code >> 4);
+  const bytes = Buffer.allocUnsafe(bytesMax);
+  const records = new RecordWriter(bytes, headerBytes, bytesMax - (opt?.length ?? 0));
+  if (question !== undefined) records.copy(question.bytes);
+
+  const comeAlong: DnsRecord[] = [];
+  const counts = { answers: 0, authority: 0, additional: 0 };
+  let isTruncated = false;
+  for (const record of answer.answers) {
+    if (!records.write(record)) {
+      isTruncated = true;
+      break;
+    }
+    counts.answers += 1;
+    if (record.leadsTo !== undefined && record.leadsTo !== comeAlong.at(-1)) comeAlong.push(record.leadsTo);
+  }
+  for (const record of answer.authority) if (records.write(record)) counts.authority += 1;
+  for (const record of isTruncated ? [] : comeAlong) {
+    if (!records.write(record)) break;
+    counts.additional += 1;
+  }
+  if (opt !== undefined) {
+    opt.copy(bytes, records.end);
+    counts.additional += 1;
+  }
+
+  bytes.writeUInt16BE(id, 0);
   // An answer (QR), with authority (AA).
   const flags =
     0x8400 | (opcode << 11) | (isTruncated ? 0x0200 : 0) | (isRecursionDesired ? 0x0100 : 0) | (code & 0xf);
-  header.writeUInt16BE(flags, 2);
-  header.writeUInt16BE(question === undefined ? 0 : 1, 4);
-  for (const [index, section] of records.entries()) header.writeUInt16BE(section.length, 6 + index * 2);
-  if (edns !== undefined) header.writeUInt16BE(answer.additional.length + 1, 10);
-  return Buffer.concat([
-    header,
-    ...(question === undefined ? [] : [question.bytes]),
-    ...records.flat().map(writeRecord),
-    ...(edns === undefined ? [] : [writeOpt(code >> 4)]),
-  ]);
+  bytes.writeUInt16BE(flags, 2);
+  bytes.writeUInt16BE(question === undefined ? 0 : 1, 4);
+  for (const [index, count] of Object.values(counts).entries()) bytes.writeUInt16BE(count, 6 + index * 2);
+  return bytes.subarray(0, records.end + (opt?.length ?? 0));
+}
+
+/** Puts records one after the other, and none beyond the limit. */
+class RecordWriter {
+  constructor(
+    private readonly bytes: Buffer,
+    public end: number,
+    private readonly limit: number,
+  ) {}
+
+  copy(part: Buffer): void {
+    this.end += part.copy(this.bytes, this.end);
+  }
+
+  write({ name = questionName, type, ttlSeconds, data }: DnsRecord): boolean {
+    if (this.end + name.length + fixedBytes + data.length > this.limit) return false;
+    this.copy(name);
+    this.bytes.writeUInt16BE(recordTypes[type], this.end);
+    this.bytes.writeUInt16BE(internet, this.end + 2);
+    this.bytes.writeUInt32BE(ttlSeconds, this.end + 4);
+    this.bytes.writeUInt16BE(data.length, this.end + 8);
+    this.end += fixedBytes;
+    this.copy(data);
+    return true;
+  }
 }
 
 /** The name of the question, which stands right after the header. */
 const questionName = Buffer.from([0xc0, headerBytes]);
-
-function writeRecord({ labels, type, ttlSeconds, data }: DnsRecord): Buffer {
-  const fixed = Buffer.alloc(10);
-  fixed.writeUInt16BE(recordTypes[type], 0);
-  fixed.writeUInt16BE(internet, 2);
-  fixed.writeUInt32BE(ttlSeconds, 4);
-  fixed.writeUInt16BE(data.length, 8);
-  return Buffer.concat([labels === undefined ? questionName : writeName(labels), fixed, data]);
-}
+/** Of a record, between its name and its data. */
+const fixedBytes = 10;
 
 function writeOpt(extendedCode: number): Buffer {
   const opt = Buffer.alloc(11);
@@ -195,11 +218,12 @@ function writeOpt(extendedCode: number): Buffer {
   return opt;
 }
 
+/** A name, from labels of 1 to 63 bytes each. */
 export function writeName(labels: readonly string[]): Buffer {
   return Buffer.concat([
     ...labels.map((label) => {
-      const bytes = Buffer.from(label, 'latin1').subarray(0, labelBytesMax);
-      return Buffer.concat([Buffer.from([bytes.length]), bytes]);
+      assert(label.length > 0 && label.length <= labelBytesMax, `${label} is a label`);
+      return Buffer.from(`${String.fromCodePoint(label.length)}${label}`, 'latin1');
     }),
     Buffer.from([0]),
   ]);

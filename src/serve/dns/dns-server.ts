@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Env } from '../../env/env.js';
 import { answerQuestion, type DnsSource } from './answer-question.js';
-import { type DnsAnswer, readQuery, udpBytesFor, writeAnswer } from './dns-message.js';
+import { readQuery, udpBytesFor, writeAnswer } from './dns-message.js';
 
 export interface DnsParts {
   readonly source: DnsSource;
@@ -82,20 +82,12 @@ export class DnsServer {
     try {
       const query = readQuery(bytes);
       if (query === undefined) return undefined;
-      const answer = this.#turned(answerQuestion(query, this.parts.source));
+      const answer = answerQuestion(query, this.parts.source, this.parts.env.random);
       return writeAnswer(query, answer, over === 'udp' ? udpBytesFor(query) : tcpBytesMax);
     } catch (error) {
       this.parts.onDefect(error);
       return undefined;
     }
-  }
-
-  /** Clients take the first answer mostly: it is another one each time. */
-  #turned(answer: DnsAnswer): DnsAnswer {
-    const { answers } = answer;
-    if (answers.length < 2) return answer;
-    const first = this.parts.env.random.integer(answers.length);
-    return { ...answer, answers: [...answers.slice(first), ...answers.slice(0, first)] };
   }
 
   #serve(socket: Socket): void {
