@@ -4,7 +4,7 @@ import type { Policy } from '../model/policy.js';
 import type { Reason } from '../model/reasons.js';
 import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
-import type { NodeAgeMs, PendingReplica, Turn, TurnResult, Wait } from './contract.js';
+import type { NodeAgeMs, PendingReplica, Turn, TurnMoment, TurnResult, Wait } from './contract.js';
 import { gangMember, gangPlanner, gangView } from './cell-gangs.js';
 import type { GangMember, GangMoment, GangView } from './gangs.js';
 import type { Plugin } from './plugin.js';
@@ -65,7 +65,7 @@ export class CellCore {
   }
 
   /** What it returns is assumed. */
-  propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult {
+  propose(turn: Turn, at: TurnMoment): TurnResult {
     this.cell.version = at.version;
     const result = propose(
       this.cell,
@@ -74,13 +74,14 @@ export class CellCore {
     );
     const short = result.waits.filter(isShortOfRoom);
     if (short.length === 0) return result;
-    const { plans } = this.#planner.plan(
+    const { plans, later } = this.#planner.plan(
       turn.classKey,
       short.map(({ replica }) => replica),
+      at.mayGoOn,
     );
-    if (plans.length === 0) return result;
-    const planned = new Set(plans.map(({ replica }) => replica.uid));
-    return { ...result, plans, waits: result.waits.filter(({ replica }) => !planned.has(replica.uid)) };
+    if (plans.length + later.length === 0) return result;
+    const others = new Set([...plans.map(({ replica }) => replica.uid), ...later.map(({ uid }) => uid)]);
+    return { ...result, plans, later, waits: result.waits.filter(({ replica }) => !others.has(replica.uid)) };
   }
 }
 

@@ -37,6 +37,15 @@ export interface Turn {
   readonly replicas: readonly PendingReplica[];
 }
 
+/** When a turn is taken. */
+export interface TurnMoment {
+  /** The resourceVersion that the cell stands at, and how old that is. */
+  readonly version: string;
+  readonly ageMs: number;
+  /** Whether there is time left to look for room that others could make. Always in virtual time: nothing is cut there. */
+  readonly mayGoOn: () => boolean;
+}
+
 /** A node for a replica. */
 export interface Placement {
   readonly replica: PendingReplica;
@@ -66,6 +75,8 @@ export interface TurnResult {
   readonly placements: readonly Placement[];
   readonly plans: readonly PreemptionPlan[];
   readonly waits: readonly Wait[];
+  /** There was no time to find out who could make room for these: they go on in the next turn. */
+  readonly later: readonly PendingReplica[];
   readonly decision: DecisionDraft;
 }
 

@@ -236,3 +236,64 @@ describe('what is on its way already', () => {
     expect(result.without.map(({ name }) => name)).toEqual(['urgent-2-1']);
   });
 });
+
+describe('planning that runs out of time', () => {
+  const classKey = 'bank/urgent';
+  const classes = { [classKey]: { asks: { cpu: '4' }, priority: high } };
+  const never = (): boolean => false;
+  /** Two of one workload that may lose one: it takes a search to see that there is no room to be made. */
+  const inVain = (name: string) =>
+    occupiedNode(name, {
+      ...full,
+      running: ['x', 'y'].map((one) => occupant(`${name}-${one}`, { amount: { cpu: '2' }, workload: name })),
+    });
+  const inVainMany = (count: number) => Array.from({ length: count }, (_, at) => inVain(`n${at + 1}`));
+  const pairOn = (name: string) =>
+    occupiedNode(name, {
+      ...full,
+      running: ['x', 'y'].map((one) => occupant(`${name}-${one}`, { amount: { cpu: '2' } })),
+    });
+
+  it('hands the rest back, gets somewhere each time, and comes to the places it would have come to', () => {
+    const options: Options = { nodes: ['n1', 'n2', 'n3', 'n4'].map(pairOn), classes };
+    const planner = new PreemptionPlanner(plainCell(options));
+    const found: string[] = [];
+    let left = pendingOf(classKey, 5);
+    for (let turn = 1; turn <= 4; turn++) {
+      const result = planner.plan(classKey, left, never);
+      found.push(...shown(result));
+      expect([found.length, result.later.length, result.without]).toEqual([turn, 5 - turn, []]);
+      left = [...result.later];
+    }
+    expect(found).toEqual(shown(planFor(5, options)));
+    expect(planner.plan(classKey, left, never)).toMatchObject({ later: [], without: left });
+  });
+
+  it('goes on behind the nodes that it had tried, until it has found one or has tried all', () => {
+    const planner = new PreemptionPlanner(plainCell({ nodes: [...inVainMany(3), pairOn('n9')], classes }));
+    const pending = pendingOf(classKey, 1);
+    for (let turn = 1; turn <= 3; turn++)
+      expect(planner.plan(classKey, pending, never).later).toEqual(pending);
+    expect(shown(planner.plan(classKey, pending, never))).toEqual(['n9: n9-x, n9-y']);
+    const hopeless = new PreemptionPlanner(plainCell({ nodes: inVainMany(2), classes }));
+    expect(hopeless.plan(classKey, pending, never).later).toEqual(pending);
+    expect(hopeless.plan(classKey, pending, never).without).toEqual(pending);
+  });
+
+  it('searches no node a second time in vain', () => {
+    // By its largest alone each of these promises two victims, and takes three.
+    const deceiving = (name: string) =>
+      occupiedNode(name, {
+        ...full,
+        running: ['3', '500m', '500m'].map((cpu, at) => occupant(`${name}-${at}`, { amount: { cpu } })),
+      });
+    const many = Array.from({ length: 100 }, (_, at) => deceiving(`n${at + 10}`));
+    const planner = new PreemptionPlanner(
+      plainCell({ nodes: [...['n1', 'n2', 'n3'].map(pairOn), ...many], classes }),
+    );
+    let asked = 0;
+    const { plans } = planner.plan(classKey, pendingOf(classKey, 3), () => (asked += 1) > 0);
+    expect(plans.map(({ node }) => node)).toEqual(['n1', 'n2', 'n3']);
+    expect(asked).toBeLessThan(110);
+  });
+});

@@ -4,7 +4,7 @@ import { rankWeight } from '../model/rank.js';
 import type { ClassKey, PendingReplica, PreemptionPlan } from './contract.js';
 import type { OccupiedNode, Preemptor } from './occupants.js';
 import type { PreemptingClass, PreemptionCell } from './preemption-cell.js';
-import { RoomForClass } from './room-for-class.js';
+import { type Findings, type MayGoOn, RoomForClass } from './room-for-class.js';
 import type { Victims } from './victims.js';
 
 export interface PreemptionResult {
@@ -13,7 +13,13 @@ export interface PreemptionResult {
   readonly comesFree: readonly { readonly replica: PendingReplica; readonly node: string }[];
   /** For these no room can be made. */
   readonly without: readonly PendingReplica[];
+  /** These were not looked at, or not to the end: there was no time left. */
+  readonly later: readonly PendingReplica[];
 }
+
+const nothing: Findings = { candidates: new Map(), tried: new Set() };
+// Classes that go on where they were cut short; one that is forgotten begins anew.
+const cutShortMax = 8;
 
 /**
  * Plans preemptions one after another, each on the cell as those before it leave it: what they hold is used, their
@@ -23,26 +29,42 @@ export interface PreemptionResult {
  * cannot take back: a cell with constant demand comes to rest.
  */
 export class PreemptionPlanner {
+  /** By class, what was found out for it when it was cut short last. */
+  readonly #cutShort = new Map<ClassKey, { readonly rank: number; readonly findings: Findings }>();
+
   constructor(private readonly cell: PreemptionCell) {}
 
-  /** For replicas of one class that no node takes as it is. */
-  plan(classKey: ClassKey, replicas: readonly PendingReplica[]): PreemptionResult {
+  /** For replicas of one class that no node takes as it is. Each call gets somewhere, however little time there is. */
+  plan(
+    classKey: ClassKey,
+    replicas: readonly PendingReplica[],
+    mayGoOn: MayGoOn = () => true,
+  ): PreemptionResult {
     const plans: PreemptionPlan[] = [];
     const comesFree: { replica: PendingReplica; node: string }[] = [];
     const without: PendingReplica[] = [];
     const wanted = this.cell.classOf(classKey);
     let room: RoomForClass | undefined;
     let isHopeless = wanted === undefined || !this.mayAsk(wanted);
-    for (const replica of replicas) {
+    for (const [at, replica] of replicas.entries()) {
       const preemptor = wanted === undefined || isHopeless ? undefined : this.preemptor(wanted);
       // One that holds already has its room, or awaits it.
       if (replica.hold !== undefined || preemptor === undefined) {
         without.push(replica);
         continue;
       }
-      if (room?.preemptor.rank !== preemptor.rank) room = new RoomForClass(this.cell, classKey, preemptor);
+      const isFirst = room === undefined;
+      if (room?.preemptor.rank !== preemptor.rank) {
+        const before = this.#cutShort.get(classKey);
+        const findings = before?.rank === preemptor.rank ? before.findings : nothing;
+        room = new RoomForClass(this.cell, classKey, preemptor, findings);
+      }
       const only = wanted?.isDaemon === true ? replica.slot : undefined;
-      const best = room.best(only);
+      const best = isFirst || mayGoOn() ? room.best(only, mayGoOn) : 'CutShort';
+      if (best === 'CutShort') {
+        this.keep(classKey, room);
+        return { plans, comesFree, without, later: replicas.slice(at) };
+      }
       const isHarmless = best !== undefined && best.victims.harm.evictions === 0;
       const coming = isHarmless ? undefined : room.takeComing(only);
       if (coming !== undefined) comesFree.push({ replica, node: coming });
@@ -56,7 +78,15 @@ export class PreemptionPlanner {
         this.cell.assume(plan, room.take(best));
       }
     }
-    return { plans, comesFree, without };
+    this.#cutShort.delete(classKey);
+    return { plans, comesFree, without, later: [] };
+  }
+
+  private keep(classKey: ClassKey, room: RoomForClass): void {
+    this.#cutShort.delete(classKey);
+    this.#cutShort.set(classKey, { rank: room.preemptor.rank, findings: room.findings() });
+    const [oldest] = this.#cutShort.keys();
+    if (this.#cutShort.size > cutShortMax && oldest !== undefined) this.#cutShort.delete(oldest);
   }
 
   /** What can make no room for itself anyhow does not have the cell looked at. */

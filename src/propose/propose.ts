@@ -275,7 +275,7 @@ class TurnOf {
       ...(this.#scores.length > 0 && { scores: this.#scores }),
       ...(inputs !== undefined && { inputs }),
     };
-    return { placements: this.#placements, plans: [], waits: this.#waits, decision };
+    return { placements: this.#placements, plans: [], waits: this.#waits, later: [], decision };
   }
 }
 

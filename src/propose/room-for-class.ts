@@ -17,6 +17,19 @@ export interface Choice {
   readonly victims: Victims;
 }
 
+/**
+ * What a planner found out before its time was over. True of a node as long as it is the same object: a change makes
+ * another. A limit that has risen since is seen by who begins anew.
+ */
+export interface Findings {
+  readonly candidates: ReadonlyMap<OccupiedNode, Candidate | 'InVain'>;
+  /** A search that had found nothing yet had tried these: it goes on behind them, so it comes to an end. */
+  readonly tried: ReadonlySet<string>;
+}
+
+/** Whether there is time left. In virtual time there always is: one seed gives one history. */
+export type MayGoOn = () => boolean;
+
 /** The nodes for one class at one rank: looked at once, and after each plan only the node that it changed. */
 export class RoomForClass {
   private readonly candidates = new CandidateOrder();
@@ -24,38 +37,75 @@ export class RoomForClass {
   private readonly leaving = new Map<string, OccupiedNode>();
   /** Of what comes free on a node, what those that were told to wait for it will take. */
   private readonly promised = new Map<string, Amount>();
+  /** Those where room cannot be made. */
+  private readonly inVain: OccupiedNode[] = [];
+  /** Those that a search was at before it was cut short. */
+  private readonly tried: string[] = [];
 
   constructor(
     private readonly cell: PreemptionCell,
     private readonly classKey: ClassKey,
     readonly preemptor: Preemptor,
+    private readonly found: Findings,
   ) {
     for (const node of cell.nodesFor(classKey)) {
       if (node.leaving.length > 0) this.leaving.set(node.name, node);
-      const candidate = this.candidate(node);
-      if (candidate !== undefined) this.candidates.add(candidate);
+      if (found.tried.has(node.name)) continue;
+      const candidate = found.candidates.get(node) ?? this.candidate(node);
+      if (candidate !== undefined && candidate !== 'InVain') this.candidates.add(candidate);
     }
   }
 
-  /** The least harmful way to make room on any of them, or on one. */
-  best(only: string | undefined): Choice | undefined {
+  /** For who goes on later with the same class at the same rank. */
+  findings(): Findings {
+    const candidates = new Map<OccupiedNode, Candidate | 'InVain'>();
+    for (const candidate of this.candidates.inOrder()) candidates.set(candidate.node, candidate);
+    for (const node of this.inVain) candidates.set(node, 'InVain');
+    return { candidates, tried: new Set([...this.found.tried, ...this.tried]) };
+  }
+
+  /**
+   * The least harmful way to make room on any of them, or on one. Where it may not go on it is the least harmful so far;
+   * without any it is cut short. It always tries one node.
+   */
+  best(only: string | undefined, mayGoOn: MayGoOn): Choice | 'CutShort' | undefined {
     let best: Choice | undefined;
     let compared = 0;
-    let failed = 0;
+    const inVain: { readonly candidate: Candidate; readonly mustBeat: Harm | undefined }[] = [];
+    this.tried.length = 0;
+    let isCutShort = false;
     for (const candidate of this.candidates.inOrder()) {
       const { node, rank, evictions } = candidate;
       const { harm } = best?.victims ?? {};
       if (harm !== undefined && (rank - harm.rank || evictions - harm.evictions) > 0) break;
-      if (compared === nodesComparedMax || failed === nodesFailedMax) break;
+      if (compared === nodesComparedMax || inVain.length === nodesFailedMax) break;
       if (only !== undefined && node.name !== only) continue;
+      isCutShort = this.tried.length > 0 && !mayGoOn();
+      if (isCutShort) break;
+      this.tried.push(node.name);
       if (!this.cell.allows(this.classKey, node.name)) continue;
       const victims = this.victimsOf(candidate, harm);
-      if (victims === undefined) failed += 1;
+      if (victims === undefined) inVain.push({ candidate, mustBeat: harm });
       else compared += 1;
       if (victims !== undefined && (harm === undefined || compareHarm(victims.harm, harm) < 0))
         best = { candidate, victims };
     }
+    for (const { candidate, mustBeat } of inVain) this.promiseLess(candidate, mustBeat);
+    if (best === undefined && isCutShort) return 'CutShort';
+    // What was passed over is only passed over while nothing was found.
+    this.tried.length = 0;
     return best;
+  }
+
+  /**
+   * What was searched in vain is not searched again: it takes more than what it could not beat, or cannot be had. That
+   * stays true: a plan on the node makes another candidate of it, and plans only ever use up limits.
+   */
+  private promiseLess(candidate: Candidate, mustBeat: Harm | undefined): void {
+    const { node } = candidate;
+    const promise = mustBeat && { node, rank: mustBeat.rank, evictions: mustBeat.evictions + 1 };
+    if (promise === undefined) this.inVain.push(node);
+    this.candidates.replace(candidate, promise);
   }
 
   /** A node where it fits once all have ended that leave already, whoever they are, and holds have what they await. */

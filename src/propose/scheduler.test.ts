@@ -71,6 +71,23 @@ describe('Scheduler', () => {
     expect([core.assumed.size, scheduler.term?.queue.size, scheduler.term?.underWay]).toEqual([0, 0, 0]);
   });
 
+  it('[L1] a turn that runs out of time goes on in the next: nobody is parked or told to wait', async () => {
+    const { records, authority, decisions, core, forMs } = open();
+    const propose = core.propose.bind(core);
+    core.propose = (turn, at) => {
+      // At first it has time for nobody, then for one each time.
+      const most = core.turns < 3 ? 0 : 1;
+      const result = propose({ ...turn, replicas: turn.replicas.slice(0, most) }, at);
+      return { ...result, later: turn.replicas.slice(most) };
+    };
+    records.offer(3, 0);
+    for (const name of ['r1', 'r2', 'r3', 'r4']) records.queue(name);
+    await forMs(50);
+    expect(authority.proposals.map(({ replica }) => replica.name)).toEqual(['r1', 'r2', 'r3']);
+    expect(decisions.filter(({ spec }) => spec.result === 'Placed')).toHaveLength(3);
+    expect(authority.postponed).toEqual(['r4 NodeFull']);
+  });
+
   it('sends an operation whose outcome is not known again under its id, and proposes nothing else meanwhile', async () => {
     const { records, authority, forMs } = open();
     records.offer(10, 0);

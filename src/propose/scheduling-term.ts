@@ -6,7 +6,7 @@ import type { Replica } from '../model/kinds/replica.js';
 import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
 import { type Reason, reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
-import type { Placement, PreemptionPlan, Turn, TurnResult } from './contract.js';
+import type { Placement, PreemptionPlan, Turn, TurnMoment, TurnResult } from './contract.js';
 import { Explanations } from './explanations.js';
 import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
@@ -21,8 +21,8 @@ import type { SchedulerCounters } from './scheduler-counters.js';
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
 export interface SchedulingCore extends GangCore {
   apply(key: string, value: unknown): void;
-  /** On the cell as it is now, which stands at this resourceVersion. What it places stays assumed. */
-  propose(turn: Turn, at: { readonly version: string; readonly ageMs: number }): TurnResult;
+  /** On the cell as it is now. What it places stays assumed. */
+  propose(turn: Turn, at: TurnMoment): TurnResult;
   /** It could not say who would make room: it has to look at too many nodes for one stretch. */
   readonly isLooking: boolean;
   /** Looks on for a stretch. Once it has seen enough, the reasons that it may have a cure for. */
@@ -58,6 +58,8 @@ const turnMax = 256;
 const batchingDefault: Batching = { proposalsPerBatch: 64, batchesMax: 8 };
 // Others get a turn after so long: half of what they may be kept waiting for, as a single class can take as long again.
 const sliceMs = 8;
+// So far into a stretch nobody is looked for any more who could make room.
+const planningMs = 1.5 * sliceMs;
 const recordsPerSlice = 2_000;
 const wakeEveryMs = 20;
 const sweepMs = 60_000;
@@ -213,7 +215,7 @@ export class SchedulingTerm {
       if (isMore) break;
       const turn = this.#queue.take(this.#nowMs());
       if (turn === undefined) break;
-      this.#schedule(turn);
+      this.#schedule(turn, fromMs);
     }
     const isMoreToSend = this.#outbox.send();
     this.#explanations.drain();
@@ -250,10 +252,11 @@ export class SchedulingTerm {
     return Math.max(1, nextMs - nowMs);
   }
 
-  #schedule(turn: LotTurn): void {
+  #schedule(turn: LotTurn, stretchFromMs: number): void {
     const { core, records, counters, env, decisions, name, server } = this.parts;
     const version = records.version;
-    const result = core.propose(turn, { version, ageMs: this.snapshotAgeMs });
+    const mayGoOn = (): boolean => this.#nowMs() - stretchFromMs < planningMs;
+    const result = core.propose(turn, { version, ageMs: this.snapshotAgeMs, mayGoOn });
     counters.decisions += 1;
     counters.placements += result.placements.length;
     const decision = new OpenDecision(decisions, {
@@ -270,19 +273,24 @@ export class SchedulingTerm {
     for (const plan of result.plans) this.#reserve(plan, version, decision);
     const placed = result.placements.length + result.plans.length;
     if (placed > 0) this.#refusals.forget(turn.lot);
+    // Time ran out before anything was decided.
+    if (result.later.length === turn.replicas.length) {
+      for (const { uid } of result.later.toReversed()) this.#queue.again(uid);
+      return;
+    }
     const receipt =
       placed > 0
         ? decision.name
         : this.#refusals.receiptFor(turn.lot, decision.name, result.decision, this.#nowMs());
     if (receipt === decision.name) decision.proposed();
-    const waiting: string[] = [];
+    const waiting = result.later.map(({ uid }) => uid);
+    for (const { replica } of result.waits) waiting.push(replica.uid);
+    // Where time ran out nothing is parked, as long as each turn places somebody.
+    const told = placed > 0 && result.later.length > 0 ? [] : result.waits;
     const reasons = new Set<TurnResult['waits'][number]['reason']>();
-    for (const wait of result.waits) {
-      waiting.push(wait.replica.uid);
-      for (const reason of wait.reasons) reasons.add(reason);
-    }
+    for (const wait of told) for (const reason of wait.reasons) reasons.add(reason);
     // Without a reason nothing could wake it; the one that is told is one of them.
-    const [first] = result.waits;
+    const [first] = told;
     if (first !== undefined) reasons.add(first.reason);
     this.#queue.answer(turn, placed, waiting, [...reasons]);
     if (first !== undefined)

@@ -1,7 +1,7 @@
 import type { ReplicaStatus } from '../model/kinds/replica.js';
 import type { Authority, Outcome, Proposal, Records, Reserve } from '../model/ports.js';
 import { leaseKey, objectKey, statusKey } from '../model/records.js';
-import type { Turn, TurnResult, Wait } from './contract.js';
+import type { Turn, TurnMoment, TurnResult, Wait } from './contract.js';
 import type { SchedulingCore } from './scheduling-term.js';
 
 /** Records in a map, told to whoever follows. */
@@ -105,7 +105,7 @@ export class CountingCore implements SchedulingCore {
   planGang(): undefined {
     return undefined;
   }
-  propose({ classKey, replicas }: Turn, { version, ageMs }: { version: string; ageMs: number }): TurnResult {
+  propose({ classKey, replicas }: Turn, { version, ageMs }: TurnMoment): TurnResult {
     this.turns += 1;
     const account = this.records.read('/a/node/n') as
       | { allocatable: { cpuMilli: number }; used: { cpuMilli: number } }
@@ -123,7 +123,7 @@ export class CountingCore implements SchedulingCore {
       ...{ workload: replicas[0]?.workload ?? '', revision, generation: 1, policyRevision: 'test' },
       ...{ snapshot: { revision: version, ageMs, nodes: 1 }, result: result as 'Placed' },
     };
-    return { placements, plans: [], waits, decision };
+    return { placements, plans: [], waits, later: [], decision };
   }
 }
 

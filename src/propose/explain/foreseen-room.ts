@@ -6,8 +6,9 @@ import { objectKey, tenantAccountKey, workloadAccountKey } from '../../model/rec
 import { CellPreemption } from '../cell-preemption.js';
 import type { CellState } from '../cell-state.js';
 import type { PendingReplica } from '../contract.js';
-import { PreemptionPlanner } from '../preemption.js';
+import { PreemptionPlanner, type PreemptionResult } from '../preemption.js';
 import { type VerdictOptions, verdictsOnEach } from '../verdicts.js';
+import { Stretch } from './stretch.js';
 
 // Who is on very many nodes is not asked for the sake of one answer: past this, room that could be made is not foreseen.
 const nodesMax = 500;
@@ -19,7 +20,7 @@ const aboutRoom: ReadonlySet<string> = new Set(['resources', 'devices', 'ports']
  * picture that is told who is on the nodes which nothing but room speaks against.
  */
 export async function foreseenRoom(
-  parts: { readonly records: Pick<Records, 'read' | 'entries'>; readonly env: Pick<Env, 'yield'> },
+  parts: { readonly records: Pick<Records, 'read' | 'entries'>; readonly env: Pick<Env, 'clock' | 'yield'> },
   cell: CellState,
   replica: PendingReplica,
   options: VerdictOptions,
@@ -34,8 +35,15 @@ export async function foreseenRoom(
   await takeIn(parts, cell, nodes);
   const preemption = new CellPreemption(cell, { seed: 0, ...options });
   if (!preemption.isReady()) while (!preemption.look()) await parts.env.yield();
-  const { plans, comesFree } = new PreemptionPlanner(preemption).plan(replica.classKey, [replica]);
-  const [plan, free] = [plans[0], comesFree[0]];
+  const planner = new PreemptionPlanner(preemption);
+  const stretch = new Stretch(parts.env);
+  const search = (): PreemptionResult => planner.plan(replica.classKey, [replica], stretch.mayGoOn);
+  let found = search();
+  while (found.later.length > 0) {
+    await stretch.next();
+    found = search();
+  }
+  const [plan, free] = [found.plans[0], found.comesFree[0]];
   if (plan !== undefined) return { node: plan.node, evictions: plan.victims.length };
   return free === undefined ? undefined : { node: free.node, evictions: 0 };
 }
