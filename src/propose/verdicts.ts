@@ -13,6 +13,12 @@ export interface VerdictOptions {
   readonly plugins?: readonly Plugin[];
 }
 
+/** What speaks against a node. */
+export interface NodeVerdicts {
+  readonly node: string;
+  readonly against: readonly Verdict[];
+}
+
 /** What a filter says of a row: undefined if it has nothing against it. */
 export function refusal(view: View, filter: Filter, row: number): string | undefined {
   const shape = view.nodes.shapeAt(row);
@@ -92,7 +98,7 @@ export function* verdictsOnEach(
   cell: CellState,
   classKey: ClassKey,
   { ages, plugins = [] }: VerdictOptions,
-): Generator<{ readonly node: string; readonly against: readonly Verdict[] }> {
+): Generator<NodeVerdicts> {
   const view = viewOf(cell, classKey, ages);
   if (view === undefined) return;
   for (let row = 0; row < cell.nodes.rows; row += 1)

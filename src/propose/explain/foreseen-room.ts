@@ -26,7 +26,9 @@ export async function foreseenRoom(
   options: VerdictOptions,
 ): Promise<PlacementFacts['room']> {
   const nodes = new Set<string>();
+  const stretch = new Stretch(parts.env);
   for (const { node, against } of verdictsOnEach(cell, replica.classKey, options)) {
+    await stretch.next();
     if (!against.every(({ filter }) => aboutRoom.has(filter))) continue;
     nodes.add(node);
     if (nodes.size === nodesMax) break;
@@ -36,7 +38,6 @@ export async function foreseenRoom(
   const preemption = new CellPreemption(cell, { seed: 0, ...options });
   if (!preemption.isReady()) while (!preemption.look()) await parts.env.yield();
   const planner = new PreemptionPlanner(preemption);
-  const stretch = new Stretch(parts.env);
   const search = (): PreemptionResult => planner.plan(replica.classKey, [replica], stretch.mayGoOn);
   let found = search();
   while (found.later.length > 0) {

@@ -10,6 +10,7 @@ import { verdictsOn } from '../verdicts.js';
 import type { PlacementLook } from './explainer.js';
 import { foreseenRoom } from './foreseen-room.js';
 import { placementFacts } from './placement-facts.js';
+import { Stretch } from './stretch.js';
 
 export interface PlacementExplainerParts {
   readonly records: Pick<Records, 'read' | 'entries' | 'version'>;
@@ -33,8 +34,9 @@ export class PlacementExplainer implements PlacementLook {
   async factsOf(replica: Replica): Promise<PlacementFacts | undefined> {
     const cell = await this.#pictureFor(replica);
     const onlyNode = this.#nodeOfSlot(replica);
-    const facts = placementFacts(cell, classKeyOf(replica), replica.metadata.name, {
+    const facts = await placementFacts(cell, classKeyOf(replica), replica.metadata.name, {
       ...this.#options(),
+      stretch: new Stretch(this.parts.env),
       ...(onlyNode !== undefined && { onlyNode }),
     });
     if (facts === undefined || facts.isPlaceable || facts.quota !== undefined) return facts;

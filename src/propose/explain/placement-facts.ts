@@ -2,7 +2,7 @@ import type { PlacementFacts } from '../../model/explanation.js';
 import { rejectedNamesMax } from '../../model/kinds/decision.js';
 import type { CellState } from '../cell-state.js';
 import type { ClassKey, Verdict } from '../contract.js';
-import { verdictsOn, verdictsOnEach } from '../verdicts.js';
+import { type NodeVerdicts, verdictsOn, verdictsOnEach } from '../verdicts.js';
 import { type CureOptions, curesFor } from './cures/cures.js';
 
 interface Rejected {
@@ -12,21 +12,26 @@ interface Rejected {
   readonly message: string;
 }
 
-/** What the rules say of one replica of a class on all nodes, or on the one its slot is for. Undefined if the class is gone. */
-export function placementFacts(
+/**
+ * What the rules say of one replica of a class on all nodes, or on the one its slot is for. Undefined if the class is gone.
+ * Others get their turn meanwhile, so the cell must be nobody else's.
+ */
+export async function placementFacts(
   cell: CellState,
   classKey: ClassKey,
   replica: string,
   options: CureOptions,
-): PlacementFacts | undefined {
+): Promise<PlacementFacts | undefined> {
   if (cell.revision(classKey) === undefined) return undefined;
   const fits: string[] = [];
   const rejections = new Map<string, Rejected>();
-  let nodes = 0;
+  const judged: NodeVerdicts[] = [];
   let fitting = 0;
-  for (const { node, against } of verdictsOnEach(cell, classKey, options)) {
+  for (const verdicts of verdictsOnEach(cell, classKey, options)) {
+    await options.stretch.next();
+    const { node, against } = verdicts;
     if (options.onlyNode !== undefined && node !== options.onlyNode) continue;
-    nodes += 1;
+    judged.push(verdicts);
     if (against.length === 0) {
       fitting += 1;
       if (fits.length < rejectedNamesMax) fits.push(node);
@@ -45,12 +50,12 @@ export function placementFacts(
     revision: cell.version,
     isPlaceable: fitting > 0 && quota === undefined,
     ...(quota !== undefined && { quota }),
-    nodes,
+    nodes: judged.length,
     fits: { count: fitting, nodes: fits },
     rejections: [...rejections.values()].toSorted(
       (a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1),
     ),
-    cures: curesFor(cell, classKey, options),
+    cures: await curesFor(cell, classKey, judged, options),
   };
 }
 

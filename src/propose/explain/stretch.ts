@@ -1,4 +1,4 @@
-import type { Env } from '../../env/env.js';
+import type { Clock, Env } from '../../env/env.js';
 import { msBetween } from '../../env/instant.js';
 
 const stretchMs = 5;
@@ -7,7 +7,12 @@ const stretchMs = 5;
 export class Stretch {
   #from;
 
-  constructor(private readonly env: Pick<Env, 'clock' | 'yield'>) {
+  constructor(
+    private readonly env: {
+      readonly clock: Pick<Clock, 'monotonic'>;
+      readonly yield: Env['yield'];
+    },
+  ) {
     this.#from = env.clock.monotonic();
   }
 

@@ -1,7 +1,8 @@
 import { isRequired } from '../../../model/placement-rules.js';
 import type { WorkloadRevisionSpec } from '../../../model/kinds/workload-revision.js';
 import { asIfCured } from './cure-records.js';
-import { type CureContext, type Part, patching, type Refused } from './tried-cure.js';
+import { type CureContext, type Part, patching } from './tried-cure.js';
+import type { NodeVerdicts } from '../../verdicts.js';
 
 type ApartRule = NonNullable<NonNullable<WorkloadRevisionSpec['placement']>['antiAffinity']>[number];
 
@@ -12,7 +13,7 @@ export interface Loosened<T> {
 }
 
 /** The rules of keeping apart of which those that a node breaks are wishes only. */
-export function loosenedApart(context: CureContext, { node, against }: Refused): Loosened<ApartRule> {
+export function loosenedApart(context: CureContext, { node, against }: NodeVerdicts): Loosened<ApartRule> {
   const rules = context.cls.spec.placement?.antiAffinity ?? [];
   if (!against.some(isAboutApart)) return { parts: [], list: rules };
   const loosened = rules.map((rule): ApartRule => ({ ...rule, mode: 'Preferred' }));
@@ -43,7 +44,7 @@ function isBroken(
 }
 
 /** The ports that are asked for, of which those whose number another has on a node are asked for by name alone. */
-export function loosenedPorts({ cell, cls }: CureContext, { node }: Refused): Loosened<string> {
+export function loosenedPorts({ cell, cls }: CureContext, { node }: NodeVerdicts): Loosened<string> {
   const row = cell.nodes.rowOf(node);
   const parts: Part[] = [];
   const list = cls.ports.map((port) => {

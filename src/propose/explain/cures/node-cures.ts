@@ -1,18 +1,11 @@
 import { ownValue } from '../../../model/amount.js';
 import { isTolerated, shownTaint } from '../../../model/placement-rules.js';
 import { recoveryPoolLabel } from '../../../model/records.js';
-import {
-  type CureContext,
-  isAllBy,
-  type Part,
-  patching,
-  type Refused,
-  shapeOf,
-  type TriedCure,
-} from './tried-cure.js';
+import { type CureContext, isAllBy, type Part, patching, shapeOf, type TriedCure } from './tried-cure.js';
+import type { NodeVerdicts } from '../../verdicts.js';
 
 /** What the operator of a node would change of it: cordon, drain, taints, tenants, labels. */
-export function nodeCure({ cell, cls }: CureContext, refused: Refused): TriedCure | undefined {
+export function nodeCure({ cell, cls }: CureContext, refused: NodeVerdicts): TriedCure | undefined {
   const { node, against } = refused;
   const shape = shapeOf(cell, node);
   if (
@@ -58,7 +51,7 @@ export function nodeCure({ cell, cls }: CureContext, refused: Refused): TriedCur
 }
 
 /** The other way into a recovery pool: a priority class that may use it. */
-export function poolCure({ cls }: CureContext, refused: Refused): TriedCure | undefined {
+export function poolCure({ cls }: CureContext, refused: NodeVerdicts): TriedCure | undefined {
   if (!isAllBy(refused, ['recovery-pool'])) return undefined;
   const name = cls.spec.priorityClassName ?? 'default';
   const words = `let priority class ${name} use recovery pools`;

@@ -5,6 +5,7 @@ import type { CellState } from '../../cell-state.js';
 import type { ClassKey, Verdict } from '../../contract.js';
 import type { NodeShape } from '../../node-table.js';
 import type { SchedulingClass } from '../../scheduling-class.js';
+import type { NodeVerdicts } from '../../verdicts.js';
 
 /** What the finders of cures look at: the cell, the class that waits, and what speaks against each node. */
 export interface CureContext {
@@ -14,14 +15,9 @@ export interface CureContext {
   /** Nodes that every filter passes. */
   readonly fitting: readonly string[];
   /** The others, those with least against them first. */
-  readonly refused: readonly Refused[];
+  readonly refused: readonly NodeVerdicts[];
   /** What every filter says of a node as the cell is now. */
   readonly ask: (node: string) => readonly Verdict[];
-}
-
-export interface Refused {
-  readonly node: string;
-  readonly against: readonly Verdict[];
 }
 
 /** One thing that a cure changes. */
@@ -70,7 +66,7 @@ export const patching = (
   },
 });
 
-export const isAllBy = ({ against }: Refused, filters: readonly string[]): boolean =>
+export const isAllBy = ({ against }: NodeVerdicts, filters: readonly string[]): boolean =>
   against.every(({ filter }) => filters.includes(filter));
 
 export const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);

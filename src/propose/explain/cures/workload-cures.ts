@@ -6,17 +6,17 @@ import {
   isAllBy,
   type Part,
   patching,
-  type Refused,
   shapeOf,
   sum,
   type TriedCure,
 } from './tried-cure.js';
+import type { NodeVerdicts } from '../../verdicts.js';
 
 /**
  * What the owner of a workload would change of where it may be: regions, zones, selector, tolerations, spreading, keeping
  * apart, the numbers of ports.
  */
-export function workloadCure(context: CureContext, refused: Refused): TriedCure | undefined {
+export function workloadCure(context: CureContext, refused: NodeVerdicts): TriedCure | undefined {
   const { cell, cls } = context;
   const { node } = refused;
   const shape = shapeOf(cell, node);
