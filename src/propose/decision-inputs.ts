@@ -12,6 +12,7 @@ import {
 import type { CellState } from './cell-state.js';
 import type { ClassKey, NodeAgeMs, PendingReplica } from './contract.js';
 import type { StoredNode } from './node-table.js';
+import type { Plugin } from './plugin.js';
 import type { SchedulingClass } from './scheduling-class.js';
 import type { DomainCounts, Surroundings } from './surroundings.js';
 
@@ -28,7 +29,7 @@ export type DecisionInputs = {
   /** Records of the cell by key, without what no filter or score looks at; accounts with what was assumed. */
   readonly records: readonly (readonly [key: string, value: unknown])[];
   /** The modules of custom rules that took part: they must be given again. */
-  readonly plugins?: readonly string[];
+  readonly plugins?: readonly Pick<Plugin, 'source' | 'digest'>[];
 };
 
 /** Notes what a turn looks at: nodes as they were before anything of the turn was placed on them. */
@@ -149,7 +150,7 @@ export class InputsNotes {
     readonly seed: number;
     readonly policy: Policy;
     readonly tenantAccount: unknown;
-    readonly plugins: readonly string[];
+    readonly plugins: NonNullable<DecisionInputs['plugins']>;
   }): DecisionInputs {
     const { cell, cls } = this;
     const { tenant, spec } = cls;

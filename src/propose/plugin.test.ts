@@ -10,7 +10,8 @@ import { replayDecision } from './replay-decision.js';
 import { verdictsOn } from './verdicts.js';
 
 const source = 'examples/plugins/quiet-hours.js';
-const example = async () => readPlugin(source, await import(pathToFileURL(join(projectRoot, source)).href));
+const example = async () =>
+  readPlugin({ source, digest: '1' }, await import(pathToFileURL(join(projectRoot, source)).href));
 
 function opened() {
   const picture = new TestPicture();
@@ -61,19 +62,26 @@ describe('custom rules', () => {
       node,
     }));
     expect(replayDecision({ ...decision, choices }, plugins).differences).toEqual([]);
-    expect(() => replayDecision({ ...decision, choices })).toThrow(
-      'the decision was made with custom rules of examples/plugins/quiet-hours.js: give them too',
-    );
+    const elsewhere = plugins.map((plugin) => ({ ...plugin, source: '/srv/rules.mjs' }));
+    expect(replayDecision({ ...decision, choices }, elsewhere).differences).toEqual([]);
+    const refusal =
+      'the decision was made with custom rules of examples/plugins/quiet-hours.js (sha256 1): give them too, as they were';
+    expect(() => replayDecision({ ...decision, choices })).toThrow(refusal);
+    const changed = plugins.map((plugin) => ({ ...plugin, digest: '2' }));
+    expect(() => replayDecision({ ...decision, choices }, changed)).toThrow(refusal);
   });
 
   it('that throw refuse the node or score nothing, and do not stop the scheduler', () => {
     const boom = (): never => {
       throw new Error('boom');
     };
-    const plugin = readPlugin('bad.js', {
-      filters: [{ name: 'bad', filter: boom }],
-      scores: [{ name: 'worse', weight: 5, score: boom }],
-    });
+    const plugin = readPlugin(
+      { source: 'bad.js', digest: '1' },
+      {
+        filters: [{ name: 'bad', filter: boom }],
+        scores: [{ name: 'worse', weight: 5, score: boom }],
+      },
+    );
     const picture = opened();
     const turn = { classKey: 'bank/drill-r1', replicas: picture.pending('drill', 1) };
     const refused = propose(picture.cell, turn, { ...options, plugins: [{ ...plugin, scores: [] }] });
@@ -85,6 +93,44 @@ describe('custom rules', () => {
     expect(scored.decision.scores?.[0]?.parts['worse']).toBe(0);
   });
 
+  it('that answer with a promise refuse the node or score nothing, and what becomes of it ends nothing', async () => {
+    const later = (): never => Promise.reject(new Error('the inventory does not answer')) as never;
+    const plugin = readPlugin(
+      { source: 'slow.js', digest: '1' },
+      {
+        filters: [{ name: 'slow', filter: later }],
+        scores: [{ name: 'slower', weight: 5, score: later }],
+      },
+    );
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const picture = opened();
+    const turn = { classKey: 'bank/drill-r1', replicas: picture.pending('drill', 1) };
+    const { cell } = picture;
+    expect(verdictsOn(cell, turn.classKey, 'calm', { ...options, plugins: [plugin] }).at(-2)?.message).toBe(
+      'node calm could not be judged by slow: it answered with a promise',
+    );
+    const scored = propose(cell, turn, { ...options, plugins: [{ ...plugin, filters: [] }] });
+    expect(scored.decision.scores?.[0]?.parts['slower']).toBe(0);
+    // Rejections that nobody takes are told after all promise work.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  });
+
+  it('are asked of the node that a Daemon is for', () => {
+    const picture = opened();
+    const refuses = { filters: [{ name: 'never', filter: () => 'is loud' }] };
+    const plugins = [readPlugin({ source: 'p.js', digest: '1' }, refuses)];
+    const classKey = picture.workload('logs', { cpu: '1' }, { spec: { type: 'Daemon' } });
+    const turn = { classKey, replicas: picture.pending('logs', 1, { slot: 'loud' }) };
+    expect(propose(picture.cell, turn, { ...options, plugins })).toMatchObject({
+      placements: [],
+      waits: [{ reason: 'PluginRefused', message: 'node loud is loud' }],
+    });
+  });
+
   it.each([
     [null, 'plugin x.js: it is not a module'],
     [{}, 'plugin x.js: it exports neither filters nor scores, each a list'],
@@ -94,6 +140,10 @@ describe('custom rules', () => {
     [{ filters: [{ name: '' }] }, 'plugin x.js: filters[0].name is ; allowed is a word'],
     [{ filters: [{ name: 'a' }] }, 'plugin x.js: filters[0].filter is undefined; allowed is a function'],
     [
+      { filters: [{ name: 'a', filter: async () => true }] },
+      'plugin x.js: filters[0].filter is async or a generator; allowed is a function that answers at once',
+    ],
+    [
       { scores: [{ name: 'a', weight: 0.5, score: () => 1 }] },
       'plugin x.js: scores[0].weight is 0.5; allowed is a whole number from 1 to 100',
     ],
@@ -102,6 +152,6 @@ describe('custom rules', () => {
       'plugin x.js: filters[1].name a is there twice',
     ],
   ])('say in one sentence what is wrong with what a module exports: %j', (module, message) => {
-    expect(() => readPlugin('x.js', module)).toThrow(message);
+    expect(() => readPlugin({ source: 'x.js', digest: '1' }, module)).toThrow(message);
   });
 });

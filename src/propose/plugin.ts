@@ -43,6 +43,8 @@ export interface CustomScore {
 export interface Plugin {
   /** Where it came from, for people. */
   readonly source: string;
+  /** A hash of its module: by this a decision knows the rules that it was made with, wherever they are kept. */
+  readonly digest: string;
   readonly filters: readonly CustomFilter[];
   readonly scores: readonly CustomScore[];
 }
@@ -51,7 +53,7 @@ const refuse = (source: string, what: string): BerthError =>
   new BerthError('InvalidPlugin', `plugin ${source}: ${what}`);
 
 /** Takes what a module exports; throws what is wrong with it in one sentence. */
-export function readPlugin(source: string, module: unknown): Plugin {
+export function readPlugin({ source, digest }: Pick<Plugin, 'source' | 'digest'>, module: unknown): Plugin {
   if (typeof module !== 'object' || module === null) throw refuse(source, 'it is not a module');
   const { filters, scores, ...rest } = module as Readonly<Record<string, unknown>>;
   const [unknown] = Object.keys(rest).filter((name) => name !== 'default');
@@ -60,6 +62,7 @@ export function readPlugin(source: string, module: unknown): Plugin {
     throw refuse(source, 'it exports neither filters nor scores, each a list');
   return {
     source,
+    digest,
     filters: rulesOf<CustomFilter>(source, 'filters', filters, 'filter', () => undefined),
     scores: rulesOf<CustomScore>(source, 'scores', scores, 'score', ({ weight }, at) => {
       if (!Number.isInteger(weight) || Number(weight) < 1 || Number(weight) > 100)
@@ -89,6 +92,11 @@ function rulesOf<T>(
     names.add(rule['name']);
     if (typeof rule[method] !== 'function')
       throw refuse(source, `${at}.${method} is ${typeof rule[method]}; allowed is a function`);
+    if (Symbol.toStringTag in rule[method])
+      throw refuse(
+        source,
+        `${at}.${method} is async or a generator; allowed is a function that answers at once`,
+      );
     check(rule, at);
     return item as T;
   });
@@ -130,6 +138,7 @@ export function customRefusal(
   try {
     const answer: unknown = filter(work, node);
     if (answer === true) return undefined;
+    if (isPromise(answer)) return `could not be judged by ${name}: it answered with a promise`;
     return typeof answer === 'string' && answer !== '' ? answer : `is refused by ${name}`;
   } catch (error) {
     return `could not be judged by ${name}: ${error instanceof Error ? error.message : String(error)}`;
@@ -139,8 +148,16 @@ export function customRefusal(
 export function customScore({ score }: CustomScore, work: PluginWork, node: PluginNode): number {
   try {
     const value: unknown = score(work, node);
+    if (isPromise(value)) return 0;
     return typeof value === 'number' && value > 0 ? Math.min(1, value) : 0;
   } catch {
     return 0;
   }
+}
+
+/** Nobody waits for it. What it comes to is taken from it here: a rejection that nobody takes would end the process. */
+function isPromise(answer: unknown): boolean {
+  if (!(answer instanceof Promise)) return false;
+  answer.catch(() => undefined);
+  return true;
 }

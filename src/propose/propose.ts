@@ -18,7 +18,7 @@ import { copied, InputsNotes } from './decision-inputs.js';
 import { filters } from './filters/all.js';
 import type { View } from './filters/filter.js';
 import { quotaRoom } from './filters/quota.js';
-import type { Plugin } from './plugin.js';
+import { customRefusal, type Plugin, pluginNode, pluginWork } from './plugin.js';
 import type { RankCache } from './rank-cache.js';
 import { schedulingClass } from './scheduling-class.js';
 import { type Surroundings, surroundingsOf } from './surroundings.js';
@@ -144,6 +144,10 @@ class TurnOf {
       const says = refusal(view, filter, row);
       if (says !== undefined) return this.#wait(replica, filter.reason, `node ${node} ${says}`);
     }
+    for (const custom of (this.options.plugins ?? []).flatMap((plugin) => plugin.filters)) {
+      const says = customRefusal(custom, pluginWork(view), pluginNode(view, row));
+      if (says !== undefined) return this.#wait(replica, 'PluginRefused', `node ${node} ${says}`);
+    }
     const over = refusedByGrant(cell.tenantAccount(replica.tenant), view.cls.charged, replica.tenant);
     if (over !== undefined) return this.#wait(replica, over.reason, over.message);
     return this.#place(replica, row);
@@ -256,7 +260,7 @@ class TurnOf {
       seed: options.seed,
       policy: options.policy,
       tenantAccount: this.#tenantAccount,
-      plugins: (options.plugins ?? []).map(({ source }) => source),
+      plugins: (options.plugins ?? []).map(({ source, digest }) => ({ source, digest })),
     });
     const decision: DecisionDraft = {
       workload,

@@ -30,11 +30,13 @@ export function replayDecision(
   const inputs = decision.inputs as DecisionInputs | undefined;
   if (inputs?.form !== 1)
     throw new BerthError('Invalid', 'the decision has no inputs that this version can run again');
-  const missing = (inputs.plugins ?? []).filter((name) => !plugins.some(({ source }) => source === name));
+  const missing = (inputs.plugins ?? []).filter(
+    (one) => !plugins.some(({ digest }) => digest === one.digest),
+  );
   if (missing.length > 0)
     throw new BerthError(
       'Invalid',
-      `the decision was made with custom rules of ${missing.join(', ')}: give them too`,
+      `the decision was made with custom rules of ${missing.map(shownPlugin).join(', ')}: give them too, as they were`,
     );
   const cell = new CellState();
   cell.version = inputs.version;
@@ -61,3 +63,6 @@ export function replayDecision(
       .map((choice) => ({ ...choice, decided: decided.get(choice.replica) })),
   };
 }
+
+const shownPlugin = ({ source, digest }: Pick<Plugin, 'source' | 'digest'>): string =>
+  `${source} (sha256 ${digest.slice(0, 12)})`;
