@@ -63,7 +63,7 @@ async function compare(decision: unknown, { output, plugin }: ReplayOptions): Pr
   // Only this command runs the scheduler, and it takes a moment to load.
   const { replay } = await import('../main/replay.js');
   const replayed = await replay(decision, plugin);
-  const { name, choices, differences } = replayed;
+  const { name, choices, differences, roomMade } = replayed;
   if (output !== undefined) print(await formatValue(replayed, output));
   else if (differences.length > 0)
     print(
@@ -79,5 +79,9 @@ async function compare(decision: unknown, { output, plugin }: ReplayOptions): Pr
       ? `decision ${name} run again: the same choice for ${all}, ${placed} placed`
       : `decision ${name} run again: another choice for ${differences.length} of ${choices.length} replicas`,
   );
+  if (roomMade.length > 0)
+    say(
+      `room that others make for ${roomMade.length} of ${choices.length} was not planned again: who is on the nodes is not among the inputs`,
+    );
   return differences.length === 0 ? exitCodes.done : exitCodes.conditionFailed;
 }

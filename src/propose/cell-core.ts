@@ -11,6 +11,7 @@ import type { Plugin } from './plugin.js';
 import { PreemptionPlanner } from './preemption.js';
 import { propose } from './propose.js';
 import { RankCache } from './rank-cache.js';
+import { withRoomMade } from './with-room-made.js';
 
 export interface CellCoreOptions {
   readonly policy: Policy;
@@ -74,14 +75,8 @@ export class CellCore {
     );
     const short = result.waits.filter(isShortOfRoom);
     if (short.length === 0) return result;
-    const { plans, later } = this.#planner.plan(
-      turn.classKey,
-      short.map(({ replica }) => replica),
-      at.mayGoOn,
-    );
-    if (plans.length + later.length === 0) return result;
-    const others = new Set([...plans.map(({ replica }) => replica.uid), ...later.map(({ uid }) => uid)]);
-    return { ...result, plans, later, waits: result.waits.filter(({ replica }) => !others.has(replica.uid)) };
+    const replicas = short.map(({ replica }) => replica);
+    return withRoomMade(result, this.#planner.plan(turn.classKey, replicas, at.mayGoOn));
   }
 }
 

@@ -22,9 +22,7 @@ export interface NodeOptions {
 
 /** A picture of a cell that tests put together in a word, as records would. */
 export class TestPicture {
-  readonly cell = new CellState();
-
-  constructor() {
+  constructor(readonly cell = new CellState()) {
     this.put('PriorityClass', undefined, 'default', { value: 0 });
     this.tenant('bank');
   }

@@ -1,7 +1,7 @@
 import type { Decisions } from '../model/decisions.js';
-import type { DecisionSpec } from '../model/kinds/decision.js';
+import { type DecisionSpec, leavingNamesMax } from '../model/kinds/decision.js';
 import { plus } from '../model/plus.js';
-import type { Outcome, Proposal } from '../model/ports.js';
+import type { Outcome, Proposal, ReplicaRef } from '../model/ports.js';
 import type { Epoch } from '../model/records.js';
 import type { DecisionDraft } from './contract.js';
 
@@ -36,7 +36,21 @@ export class OpenDecision {
   }
 
   propose({ replica, operation, node }: Pick<Proposal, 'replica' | 'operation' | 'node'>): void {
-    const choice = { replica: replica.name, uid: replica.uid, operation, node };
+    this.#note({ replica: replica.name, uid: replica.uid, operation, node });
+  }
+
+  /** A place that others leave first. */
+  proposeRoom(
+    { replica, operation, node }: Pick<Proposal, 'replica' | 'operation' | 'node'>,
+    victims: readonly ReplicaRef[],
+  ): void {
+    const replicas = victims.slice(0, leavingNamesMax).map(({ name }) => name);
+    const leaving = { count: victims.length, replicas };
+    this.#note({ replica: replica.name, uid: replica.uid, operation, node, leaving });
+  }
+
+  #note(choice: Choice & { readonly operation: string }): void {
+    const { operation } = choice;
     this.#choices.push(choice);
     this.#byOperation.set(operation, choice);
     this.#unanswered += 1;

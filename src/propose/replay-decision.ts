@@ -15,6 +15,11 @@ export interface ReplayedChoice {
 export interface Replay {
   readonly choices: readonly ReplayedChoice[];
   readonly waits: readonly Wait[];
+  /**
+   * Places that others were to leave first. Who that was is not among the inputs: it is not found out again, only that
+   * no node took these as it was.
+   */
+  readonly roomMade: readonly ReplayedChoice[];
   /** Where the decision says otherwise. */
   readonly differences: readonly (ReplayedChoice & { readonly decided: string | undefined })[];
 }
@@ -54,10 +59,12 @@ export function replayDecision(
   );
   const nodes = new Map(placements.map(({ replica, node }) => [replica.name, node]));
   const choices = inputs.replicas.map(({ name }) => ({ replica: name, node: nodes.get(name) }));
-  const decided = new Map((decision.choices ?? []).map(({ replica, node }) => [replica, node]));
+  const all = decision.choices ?? [];
+  const decided = new Map(all.map(({ replica, node, leaving }) => [replica, leaving ? undefined : node]));
   return {
     choices,
     waits,
+    roomMade: all.flatMap(({ replica, node, leaving }) => (leaving ? [{ replica, node }] : [])),
     differences: choices
       .filter(({ replica, node }) => decided.get(replica) !== node)
       .map((choice) => ({ ...choice, decided: decided.get(choice.replica) })),

@@ -334,7 +334,7 @@ export class SchedulingTerm {
     const { authority, env } = this.parts;
     const proposal = this.#proposal('reserve', plan, version, decision.name);
     const { victims } = plan;
-    decision.propose(proposal);
+    decision.proposeRoom(proposal, victims);
     this.#reserving += 1;
     const send = async (): Promise<void> => {
       for (let attempts = 1; !this.#signal.aborted && this.#isOpen(proposal); attempts++) {

@@ -20,6 +20,9 @@ import { epoch } from '../parts/epoch.js';
 /** How many nodes of those that a filter rejected are named; all are counted. */
 export const rejectedNamesMax = 20;
 
+/** How many of those that leave for a replica are named; all are counted. */
+export const leavingNamesMax = 20;
+
 const quotaFields = { ...amountFields, replicas: count('How many replicas.') };
 
 const spec = record(
@@ -82,6 +85,15 @@ const spec = record(
         },
         {
           node: nameOf('The node it was to go to.'),
+          leaving: record(
+            'Others leave the node for it first: it is held a place, and bound once they have.',
+            {
+              count: count('How many.'),
+              replicas: listOf('Some of them.', nameOf('A replica that leaves.'), {
+                maxItems: leavingNamesMax,
+              }),
+            },
+          ),
           outcome: choice('What the authority answered.', [
             'Committed',
             'AlreadyCommitted',
