@@ -167,6 +167,12 @@ spec: { region: local, zone: local, taints: [] }
     expect(stdout).toContain('committed: 0 of 1 cpu');
   });
 
+  it('why-not of a node without a name ends with 64 and says what is allowed', async () => {
+    const ran = await cli.run(['why-not', 'score', '-n', 'bank', '--node', '']);
+    expect(ran).toMatchObject({ status: 64, stdout: '' });
+    expect(ran.stderr).toBe('error: --node is empty; allowed is the name of a node\n');
+  });
+
   it.each([
     ['why pc/default', 64, 'why is answered for workload, replica, gang, node, not for priorityclass'],
     ['why nope', 1, 'there is no workload default/nope'],
@@ -204,6 +210,14 @@ describe('berth replay', () => {
     expect(ran.status).toBe(4);
     expect(ran.stdout).toMatch(/^REPLICA +DECIDED +NOW\nscore-0-1 +n9 +n\d\n/);
     expect(ran.stderr).toContain('another choice for 3 of 3 replicas');
+  });
+
+  it('says which of the inputs is wrong and what it may be, and ends with 1', async () => {
+    const decision = JSON.parse(decisionJson((node) => node)) as { spec: object };
+    const text = JSON.stringify({ ...decision, spec: { ...decision.spec, inputs: { form: 1 } } });
+    const ran = await cli.run('replay -f -', { input: text });
+    expect(ran).toMatchObject({ status: 1, stdout: '' });
+    expect(ran.stderr).toBe('error: spec.inputs.classKey is missing; allowed is TENANT/REVISION\n');
   });
 
   it('refuses in one line what it cannot run again', async () => {

@@ -2,9 +2,9 @@ import { BerthError } from '../model/errors.js';
 import type { DecisionSpec } from '../model/kinds/decision.js';
 import { CellState } from './cell-state.js';
 import type { Wait } from './contract.js';
-import type { DecisionInputs } from './decision-inputs.js';
 import type { Plugin } from './plugin.js';
 import { propose } from './propose.js';
+import { readInputs } from './read-inputs.js';
 
 export interface ReplayedChoice {
   readonly replica: string;
@@ -32,9 +32,7 @@ export function replayDecision(
   decision: Pick<DecisionSpec, 'inputs' | 'choices'>,
   plugins: readonly Plugin[] = [],
 ): Replay {
-  const inputs = decision.inputs as DecisionInputs | undefined;
-  if (inputs?.form !== 1)
-    throw new BerthError('Invalid', 'the decision has no inputs that this version can run again');
+  const inputs = readInputs(decision.inputs);
   const missing = (inputs.plugins ?? []).filter(
     (one) => !plugins.some(({ digest }) => digest === one.digest),
   );
@@ -45,7 +43,7 @@ export function replayDecision(
     );
   const cell = new CellState();
   cell.version = inputs.version;
-  for (const [key, value] of inputs.records) cell.apply(key, value);
+  for (const [key, value] of inputs.records) applied(cell, key, value ?? undefined);
   const { placements, waits } = propose(
     cell,
     { classKey: inputs.classKey, replicas: inputs.replicas },
@@ -73,3 +71,15 @@ export function replayDecision(
 
 const shownPlugin = ({ source, digest }: Pick<Plugin, 'source' | 'digest'>): string =>
   `${source} (sha256 ${digest.slice(0, 12)})`;
+
+/** A record as the store would have had it; one that somebody wrote by hand may be no such thing. */
+function applied(cell: CellState, key: string, value: unknown): void {
+  try {
+    cell.apply(key, value);
+  } catch (error) {
+    const says = error instanceof Error ? error.message : String(error);
+    throw new BerthError('Invalid', `spec.inputs.records: what ${key} has is no such record: ${says}`, {
+      cause: error,
+    });
+  }
+}

@@ -4,6 +4,7 @@ import {
   type ExplainedKind,
   explainedKinds,
 } from '../model/explanation.js';
+import { BerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { negotiate } from './negotiate.js';
@@ -36,11 +37,12 @@ export async function explainOver(
   const target = targetOf(kind, path);
   const { identity, query } = request;
   const node = query.get('node');
+  if (node === '') throw new BerthError('BadRequest', 'node is empty; allowed is the name of a node');
   const answer =
-    node === null || node === ''
+    node === null
       ? await explain.why(target, identity.kind === 'tenant' ? identity.tenant : undefined)
       : await explain.whyNot(target, node);
-  const named = node === null || node === '' ? 'Explanation' : 'NodeVerdicts';
+  const named = node === null ? 'Explanation' : 'NodeVerdicts';
   const { encoding } = negotiate(request.accept);
   return valueResponse(200, { apiVersion: 'berth.dev/v1', kind: named, ...answer }, encoding);
 }
