@@ -117,7 +117,8 @@ export const preemptBench: Bench = {
     measured('100 replicas, two victims each', 100, () => planFor(small, 100));
     const plan = gangPlanner(cell.cell, view, { policy: builtinPolicy, seed: 1, ages: () => 0 });
     measured('a gang of 100, two victims each', 100, () => {
-      for (const { replica } of plan(pendingOf(small, 100), 100) ?? []) cell.cell.unassume(replica);
+      const planned = plan(pendingOf(small, 100), 100);
+      if (planned.kind === 'Places') for (const { replica } of planned.places) cell.cell.unassume(replica);
     });
     return Promise.resolve();
   },

@@ -38,7 +38,9 @@ export function gangMember(cell: CellState, replica: PendingReplica): GangMember
   if (status === undefined) return undefined;
   const { stage } = status;
   const { stored, status: held } = cell.reservation(replica.tenant, status.hold ?? '') ?? {};
-  if (status.hold === undefined || stored === undefined || held?.state !== 'Held') return { replica, stage };
+  const isOnItsWay = stage === 'Queued' && cell.isAssumed(replica);
+  if (status.hold === undefined || stored === undefined || held?.state !== 'Held')
+    return { replica, stage, isOnItsWay };
   const { node } = stored.spec;
   const row = cell.nodes.rowOf(node);
   const nodeEpoch = row === undefined ? undefined : cell.nodes.epochs[row];
@@ -46,6 +48,7 @@ export function gangMember(cell: CellState, replica: PendingReplica): GangMember
   return {
     replica,
     stage,
+    isOnItsWay,
     hold: {
       reservation: status.hold,
       uid: stored.metadata.uid,
@@ -64,13 +67,14 @@ export const gangPlanner =
   (replicas, atLeast) => {
     const byUid = new Map(replicas.map((replica) => [replica.uid, replica]));
     return gangPlaces(replicas, atLeast, {
-      place: (classKey, members) =>
-        propose(cell, { classKey, replicas: members.map(alone) }, options).placements.map(
-          (placement): Placement => ({
-            ...placement,
-            replica: byUid.get(placement.replica.uid) ?? placement.replica,
-          }),
-        ),
+      place: (classKey, members) => {
+        const { placements, waits } = propose(cell, { classKey, replicas: members.map(alone) }, options);
+        const asMember = (placement: Placement): Placement => ({
+          ...placement,
+          replica: byUid.get(placement.replica.uid) ?? placement.replica,
+        });
+        return { placements: placements.map(asMember), waits };
+      },
       preempt: (classKey, members) => new PreemptionPlanner(preemption).plan(classKey, members),
       undo: (replica) => cell.unassume(replica),
     });

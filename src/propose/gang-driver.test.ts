@@ -46,9 +46,11 @@ function open(others: readonly GangView[]) {
           [...views].filter(([, { state }]) => state === 'Reserving').map(([name]) => `a/${name}`),
         );
       },
-      gangMember: (replica) => ({ replica, stage: 'Queued' }),
-      planGang: (replicas) =>
-        replicas.map((replica) => ({ replica, node: 'n', nodeEpoch: { cell: 1, number: 1 } })),
+      gangMember: (replica) => ({ replica, stage: 'Queued', isOnItsWay: false }),
+      planGang: (replicas) => ({
+        kind: 'Places',
+        places: replicas.map((replica) => ({ replica, node: 'n', nodeEpoch: { cell: 1, number: 1 } })),
+      }),
       unassume: () => undefined,
     },
   });

@@ -51,6 +51,8 @@ interface DrivenGang {
   readonly members: Map<string, PendingReplica>;
   readonly jitter: number;
   state: GangView['state'] | undefined;
+  /** A move that is under way, or committed and not seen yet; until it is refused or the record changes. */
+  moved: { readonly from: GangView; readonly to: GangView['state'] } | undefined;
   sinceMs: number;
   dueMs: number;
   isBusy: boolean;
@@ -97,7 +99,7 @@ export class GangDriver {
       const jitter = this.parts.env.random.float();
       driven = {
         ...{ tenant: replica.tenant, name: gang, members: new Map<string, PendingReplica>(), jitter },
-        ...{ state: undefined, sinceMs: this.parts.nowMs(), dueMs: 0, isBusy: false },
+        ...{ state: undefined, moved: undefined, sinceMs: this.parts.nowMs(), dueMs: 0, isBusy: false },
       };
       this.#gangs.set(key, driven);
     }
@@ -155,23 +157,27 @@ export class GangDriver {
       const { jitter } = driven;
       const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan: core.planGang });
       driven.isBusy = true;
-      if (steps.some((step) => step.kind === 'Move' && step.to === 'Reserving')) driven.state = 'Reserving';
-      void this.#take(driven, stored.metadata.uid, steps).finally(() => {
+      void this.#take(driven, gang, stored.metadata.uid, steps).finally(() => {
         driven.isBusy = false;
         this.parts.onNews();
       });
     }
   }
 
-  async #take(driven: DrivenGang, uid: string, steps: readonly GangStep[]): Promise<void> {
+  async #take(driven: DrivenGang, from: GangView, uid: string, steps: readonly GangStep[]): Promise<void> {
     let isMoved = true;
-    for (const step of steps)
-      if (step.kind === 'Move') isMoved = (await this.#move(driven, uid, step.to)) && isMoved;
+    for (const step of steps) {
+      if (step.kind !== 'Move') continue;
+      driven.moved = { from, to: step.to };
+      isMoved = await this.#move(driven, uid, step.to);
+      if (!isMoved) driven.moved = undefined;
+    }
     await Promise.all(
       steps.map(async (step) => {
         if (step.kind === 'Reserve' && isMoved) await this.#reserve(step.placement);
         else if (step.kind === 'Reserve') this.parts.core.unassume(step.placement.replica);
         else if (step.kind === 'ReleaseHold') await this.#releaseHold(driven.tenant, step);
+        else if (step.kind === 'Look') driven.dueMs = Math.min(driven.dueMs, step.untilMs);
         else if (step.kind === 'Wait') {
           for (const replica of driven.members.values())
             this.parts.onWait(replica, step.reason, step.message);
@@ -180,7 +186,7 @@ export class GangDriver {
         }
       }),
     );
-    if (steps.some(({ kind }) => kind !== 'Wait'))
+    if (steps.some(({ kind }) => kind !== 'Wait' && kind !== 'Look'))
       driven.dueMs = Math.min(driven.dueMs, this.parts.nowMs() + lookMs);
   }
 
@@ -257,12 +263,20 @@ export class GangDriver {
     return views;
   }
 
+  /** As the records show it, and ahead of them where it was moved. */
   #viewOf(driven: DrivenGang): GangView | undefined {
     const { core, nowMs } = this.parts;
     const view = core.gangView(driven.tenant, driven.name, driven.sinceMs);
-    if (view === undefined || driven.state === view.state) return view;
-    driven.state = view.state;
-    driven.sinceMs = nowMs();
-    return { ...view, sinceMs: driven.sinceMs };
+    if (view === undefined) return undefined;
+    const { from } = driven.moved ?? {};
+    if (view.state !== from?.state || view.attempts !== from.attempts) driven.moved = undefined;
+    const state = driven.moved?.to ?? view.state;
+    if (driven.state !== state) {
+      driven.state = state;
+      driven.sinceMs = nowMs();
+      // Nobody holds for it: what was never seen of an attempt before this is not to come any more.
+      if (state === 'Waiting') for (const replica of driven.members.values()) core.unassume(replica);
+    }
+    return { ...view, state, sinceMs: driven.sinceMs };
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gangPlaces, type GangPlacers } from './gang-places.js';
 import { occupant, occupiedNode, pendingOf, plainCell } from './plain-cell.fixture.js';
-import { PreemptionPlanner } from './preemption.js';
+import { PreemptionPlanner, type PreemptionResult } from './preemption.js';
 
 const members = pendingOf('bank/train', 4);
 const epoch = { cell: 1, number: 1 };
@@ -23,19 +23,25 @@ function placers(fit: number, perDomainMax = 4) {
   });
   const planner = new PreemptionPlanner(cell);
   const parts: GangPlacers = {
-    place: (_, replicas) =>
-      replicas.slice(0, fit).map((replica) => ({ replica, node: 'free', nodeEpoch: epoch })),
+    place: (_, replicas) => ({
+      placements: replicas.slice(0, fit).map((replica) => ({ replica, node: 'free', nodeEpoch: epoch })),
+      waits: replicas
+        .slice(fit)
+        .map((replica) => ({ replica, reason: 'PortTaken', message: 'taken', reasons: ['PortTaken'] })),
+    }),
     preempt: (classKey, replicas) => planner.plan(classKey, replicas),
     undo: ({ name }) => undone.push(name),
   };
   return { parts, undone };
 }
 
-const shown = (places: ReturnType<typeof gangPlaces>): readonly string[] | undefined =>
-  places?.map((place) => {
-    const victims = 'victims' in place ? ` for ${place.victims.map(({ name }) => name).join()}` : '';
-    return `${place.replica.name} on ${place.node}${victims}`;
-  });
+const shown = (plan: ReturnType<typeof gangPlaces>): readonly string[] | undefined =>
+  plan.kind !== 'Places'
+    ? undefined
+    : plan.places.map((place) => {
+        const victims = 'victims' in place ? ` for ${place.victims.map(({ name }) => name).join()}` : '';
+        return `${place.replica.name} on ${place.node}${victims}`;
+      });
 
 describe('places for a gang', () => {
   it('asks nobody to leave for members beyond the least', () => {
@@ -58,9 +64,16 @@ describe('places for a gang', () => {
     ]);
   });
 
-  it('takes nothing at all if there is not enough', () => {
+  it('takes nothing at all if there is not enough, and says why', () => {
     const { parts, undone } = placers(1, 1);
-    expect(gangPlaces(members, 4, parts)).toBeUndefined();
+    expect(gangPlaces(members, 4, parts)).toEqual({ kind: 'None', reason: 'PortTaken', message: 'taken' });
     expect(undone).toEqual(['train-0-1', 'train-1-1', 'train-2-1']);
+  });
+
+  it('takes nothing and says nothing while it is not known who would make room', () => {
+    const { parts, undone } = placers(1);
+    const preempt = (): PreemptionResult => ({ plans: [], comesFree: [], without: [], later: [], isReady: false });
+    expect(gangPlaces(members, 2, { ...parts, preempt })).toEqual({ kind: 'NotReady' });
+    expect(undone).toEqual(['train-0-1']);
   });
 });

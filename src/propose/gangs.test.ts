@@ -30,27 +30,33 @@ const placementOf = (replica: PendingReplica): Placement => ({
 
 type Hold = NonNullable<GangMember['hold']>['state'];
 
-/** `Q` queued, `A` admitted, `B` bound, or the state of its hold. */
-const member = (what: 'Q' | 'A' | 'B' | Hold, index: number): GangMember => {
+const stages = { Q: 'Queued', U: 'Queued', A: 'Admitted', B: 'Bound' } as const;
+
+/** `Q` queued, `U` queued with a hold on its way, `A` admitted, `B` bound, or the state of its hold. */
+const member = (what: keyof typeof stages | Hold, index: number): GangMember => {
   const replica = replicas[index] as PendingReplica;
-  if (what === 'Q' || what === 'A' || what === 'B')
-    return { replica, stage: ({ Q: 'Queued', A: 'Admitted', B: 'Bound' } as const)[what] };
+  const isOnItsWay = what === 'U';
+  if (what === 'Q' || what === 'U' || what === 'A' || what === 'B')
+    return { replica, stage: stages[what], isOnItsWay };
   const hold = {
     reservation: `hold-${index}`,
     uid: `u${index}`,
     placement: placementOf(replica),
     state: what,
   };
-  return { replica, stage: 'Scheduled', hold };
+  return { replica, stage: 'Scheduled', isOnItsWay, hold };
 };
 
 const moment: GangMoment = {
   nowMs: 10_000,
   jitter: 0,
   reserving: [],
-  plan: (some, atLeast) => (some.length < atLeast ? undefined : some.slice(0, atLeast).map(placementOf)),
+  plan: (some, atLeast) => ({ kind: 'Places', places: some.slice(0, atLeast).map(placementOf) }),
 };
-const nowhere = { plan: () => undefined };
+const nowhere = {
+  plan: () => ({ kind: 'None', reason: 'QuotaExceeded', message: 'tenant shop has no quota left' }) as const,
+};
+const notReady = { plan: () => ({ kind: 'NotReady' }) as const };
 const other: GangView = { ...gang, name: 'other', state: 'Reserving' };
 
 interface Row {
@@ -73,6 +79,8 @@ const shown = (steps: ReturnType<typeof nextGangSteps>): string[] =>
         return `ReleaseHold ${step.reservation}`;
       case 'Place':
         return `Place ${step.replica.name}`;
+      case 'Look':
+        return `Look until ${step.untilMs}`;
       case 'Wait':
         return `Wait ${step.reason}${step.untilMs === undefined ? '' : ` until ${step.untilMs}`}: ${step.message}`;
     }
@@ -93,10 +101,16 @@ describe('what a gang does next', () => {
       steps: ['Move Reserving', 'Reserve web-0-1', 'Reserve web-1-1'],
     },
     {
-      says: 'begins nothing without places for enough',
+      says: '[L6] begins nothing without places for enough, and says what is in the way',
       members: ['Q', 'Q'],
       moment: nowhere,
-      steps: ['Wait NodeFull: there are no 2 places at once'],
+      steps: ['Wait QuotaExceeded: there are no 2 places at once: tenant shop has no quota left'],
+    },
+    {
+      says: 'says nothing before it is known who would make room',
+      members: ['Q', 'Q'],
+      moment: notReady,
+      steps: ['Look until 11000'],
     },
     {
       says: 'lets one reserve at a time where they could meet',
@@ -153,6 +167,27 @@ describe('what a gang does next', () => {
       gang: reserving,
       members: ['Ready', 'Q'],
       moment: nowhere,
+      steps: ['Move Released'],
+    },
+    {
+      says: 'gives nothing back only because it is not known yet who would make room',
+      gang: reserving,
+      members: ['Ready', 'Q'],
+      moment: notReady,
+      steps: ['Look until 11000'],
+    },
+    {
+      says: '[L1] plans nobody anew while a hold that was asked for is not seen yet',
+      gang: reserving,
+      members: ['Ready', 'U', 'Q'],
+      moment: nowhere,
+      steps: ['Look until 301000'],
+    },
+    {
+      says: 'waits no longer than others for a hold that is never seen',
+      gang: reserving,
+      members: ['Ready', 'U'],
+      moment: { nowMs: 301_000 },
       steps: ['Move Released'],
     },
     {

@@ -18,6 +18,8 @@ import type { PendingReplica, Placement, PreemptionPlan } from './contract.js';
 export const reservingMsMax = 300_000;
 /** What a member's hold asks for: longer than the gang takes to give up, so that the gang decides, not its holds. */
 export const gangHoldSeconds = 360;
+/** The end of a look at the cell is told; after so long one that was missed is caught. */
+const lookMsMax = 1_000;
 const backoffMsFirst = 1_000;
 const backoffMsMax = 300_000;
 
@@ -39,6 +41,8 @@ export interface GangView {
 export interface GangMember {
   readonly replica: PendingReplica;
   readonly stage: Stage;
+  /** A hold for it was asked for: it is not refused, and not seen yet. */
+  readonly isOnItsWay: boolean;
   readonly hold?: {
     readonly reservation: string;
     readonly uid: string;
@@ -55,7 +59,16 @@ export type GangStep =
   | { readonly kind: 'ReleaseHold'; readonly reservation: string; readonly uid: string }
   /** As any other replica: its gang has started. */
   | { readonly kind: 'Place'; readonly replica: PendingReplica }
-  | { readonly kind: 'Wait'; readonly reason: Reason; readonly message: string; readonly untilMs?: number };
+  | { readonly kind: 'Wait'; readonly reason: Reason; readonly message: string; readonly untilMs?: number }
+  /** Nothing is to be told yet: it is looked at again with the next change, and at the latest then. */
+  | { readonly kind: 'Look'; readonly untilMs: number };
+
+export type GangPlan =
+  | { readonly kind: 'Places'; readonly places: readonly (Placement | PreemptionPlan)[] }
+  /** There are not enough, and why the first without one has none. */
+  | { readonly kind: 'None'; readonly reason: Reason; readonly message: string }
+  /** Who would make room is still being looked at. */
+  | { readonly kind: 'NotReady' };
 
 export interface GangMoment {
   readonly nowMs: number;
@@ -63,11 +76,8 @@ export interface GangMoment {
   readonly jitter: number;
   /** The other gangs that reserve, or are about to. */
   readonly reserving: readonly GangView[];
-  /** Places for at least so many of these, all on one picture of the cell; undefined if there are not. */
-  readonly plan: (
-    replicas: readonly PendingReplica[],
-    atLeast: number,
-  ) => readonly (Placement | PreemptionPlan)[] | undefined;
+  /** Places for at least so many of these, all on one picture of the cell, or for none. */
+  readonly plan: (replicas: readonly PendingReplica[], atLeast: number) => GangPlan;
 }
 
 export function nextGangSteps(
@@ -88,7 +98,7 @@ export function nextGangSteps(
 }
 
 const waiting = (members: readonly GangMember[]): readonly PendingReplica[] =>
-  members.filter(({ stage }) => stage === 'Queued').map(({ replica }) => replica);
+  members.filter(({ stage, isOnItsWay }) => stage === 'Queued' && !isOnItsWay).map(({ replica }) => replica);
 
 function begin(gang: GangView, members: readonly GangMember[], moment: GangMoment): readonly GangStep[] {
   const { minAvailable, name } = gang;
@@ -101,35 +111,51 @@ function begin(gang: GangView, members: readonly GangMember[], moment: GangMomen
   const other = moment.reserving.find((one) => couldMeet(one.rules, gang.rules));
   if (other !== undefined)
     return [wait('GangIncomplete', `gang ${other.tenant}/${other.name} reserves there first`)];
-  const places = moment.plan(ready, minAvailable);
-  if (places === undefined) return [wait('NodeFull', `there are no ${minAvailable} places at once`)];
-  return [
-    { kind: 'Move', to: 'Reserving', message: `${places.length} places for ${minAvailable} members` },
-    ...places.map((placement) => ({ kind: 'Reserve', placement }) as const),
-  ];
+  const plan = moment.plan(ready, minAvailable);
+  switch (plan.kind) {
+    case 'NotReady':
+      return [{ kind: 'Look', untilMs: moment.nowMs + lookMsMax }];
+    case 'None':
+      return [wait(plan.reason, `there are no ${minAvailable} places at once: ${plan.message}`)];
+    case 'Places':
+      return [
+        {
+          kind: 'Move',
+          to: 'Reserving',
+          message: `${plan.places.length} places for ${minAvailable} members`,
+        },
+        ...plan.places.map((placement) => ({ kind: 'Reserve', placement }) as const),
+      ];
+  }
 }
 
 function gather(gang: GangView, members: readonly GangMember[], moment: GangMoment): readonly GangStep[] {
   const { minAvailable } = gang;
+  const endsMs = gang.sinceMs + reservingMsMax;
   const holds = members.flatMap(({ hold }) => (hold === undefined ? [] : [hold]));
   const count = (state: 'Ready' | 'Awaits'): number => holds.filter((hold) => hold.state === state).length;
   if (count('Ready') >= minAvailable)
     return [{ kind: 'Move', to: 'Committed', message: `${count('Ready')} members hold` }];
-  if (moment.nowMs >= gang.sinceMs + reservingMsMax)
-    return [giveUp(`not together after ${reservingMsMax / 1_000} s`)];
+  if (moment.nowMs >= endsMs) return [giveUp(`not together after ${reservingMsMax / 1_000} s`)];
   const first = moment.reserving.find((one) => couldMeet(one.rules, gang.rules) && goesFirst(one, gang));
   if (first !== undefined) return [giveUp(`gang ${first.tenant}/${first.name} goes first`)];
   const broken = holds.filter(({ state }) => state === 'Broken');
   if (broken.length > 0) return broken.map(released);
   const missing = minAvailable - count('Ready') - count('Awaits');
-  if (missing <= 0)
-    return [
-      wait('NodeFull', `${count('Awaits')} members await what others free`, gang.sinceMs + reservingMsMax),
-    ];
+  if (missing <= 0) return [wait('NodeFull', `${count('Awaits')} members await what others free`, endsMs)];
+  // How many are missing is not known before all that was asked for is refused or seen.
+  if (members.some(({ isOnItsWay }) => isOnItsWay)) return [{ kind: 'Look', untilMs: endsMs }];
   const ready = waiting(members);
-  const places = ready.length < missing ? undefined : moment.plan(ready, missing);
-  if (places === undefined) return [giveUp(`there are no places for ${missing} more members`)];
-  return places.map((placement) => ({ kind: 'Reserve', placement }));
+  if (ready.length < missing) return [giveUp(`${ready.length} members are left for ${missing} places`)];
+  const plan = moment.plan(ready, missing);
+  switch (plan.kind) {
+    case 'NotReady':
+      return [{ kind: 'Look', untilMs: Math.min(endsMs, moment.nowMs + lookMsMax) }];
+    case 'None':
+      return [giveUp(`there are no places for ${missing} more members: ${plan.message}`)];
+    case 'Places':
+      return plan.places.map((placement) => ({ kind: 'Reserve', placement }));
+  }
 }
 
 const goForward = (members: readonly GangMember[]): readonly GangStep[] =>

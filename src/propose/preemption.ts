@@ -15,6 +15,8 @@ export interface PreemptionResult {
   readonly without: readonly PendingReplica[];
   /** These were not looked at, or not to the end: there was no time left. */
   readonly later: readonly PendingReplica[];
+  /** False: who would make room is being looked at, and until then there is no plan. */
+  readonly isReady: boolean;
 }
 
 const nothing: Findings = { candidates: new Map(), tried: new Set() };
@@ -45,7 +47,10 @@ export class PreemptionPlanner {
     const without: PendingReplica[] = [];
     const wanted = this.cell.classOf(classKey);
     let room: RoomForClass | undefined;
-    let isHopeless = wanted === undefined || !this.mayAsk(wanted);
+    // What can make no room for itself anyhow does not have the cell looked at.
+    const mayAsk = wanted !== undefined && this.preemptor(wanted) !== undefined;
+    const isReady = !mayAsk || this.cell.isReady();
+    let isHopeless = !mayAsk || !isReady;
     for (const [at, replica] of replicas.entries()) {
       const preemptor = wanted === undefined || isHopeless ? undefined : this.preemptor(wanted);
       // One that holds already has its room, or awaits it.
@@ -63,7 +68,7 @@ export class PreemptionPlanner {
       const best = isFirst || mayGoOn() ? room.best(only, mayGoOn) : 'CutShort';
       if (best === 'CutShort') {
         this.keep(classKey, room);
-        return { plans, comesFree, without, later: replicas.slice(at) };
+        return { plans, comesFree, without, later: replicas.slice(at), isReady };
       }
       const isHarmless = best !== undefined && best.victims.harm.evictions === 0;
       const coming = isHarmless ? undefined : room.takeComing(only);
@@ -79,7 +84,7 @@ export class PreemptionPlanner {
       }
     }
     this.#cutShort.delete(classKey);
-    return { plans, comesFree, without, later: [] };
+    return { plans, comesFree, without, later: [], isReady };
   }
 
   private keep(classKey: ClassKey, room: RoomForClass): void {
@@ -87,11 +92,6 @@ export class PreemptionPlanner {
     this.#cutShort.set(classKey, { rank: room.preemptor.rank, findings: room.findings() });
     const [oldest] = this.#cutShort.keys();
     if (this.#cutShort.size > cutShortMax && oldest !== undefined) this.#cutShort.delete(oldest);
-  }
-
-  /** What can make no room for itself anyhow does not have the cell looked at. */
-  private mayAsk(wanted: PreemptingClass): boolean {
-    return this.preemptor(wanted) !== undefined && this.cell.isReady();
   }
 
   /** The class as its next replica will be charged; undefined if it may not preempt, or its tenant may have no more. */

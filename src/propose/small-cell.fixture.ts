@@ -2,6 +2,7 @@ import type { ReplicaStatus } from '../model/kinds/replica.js';
 import type { Authority, Outcome, Proposal, Records, Reserve } from '../model/ports.js';
 import { leaseKey, objectKey, statusKey } from '../model/records.js';
 import type { Turn, TurnMoment, TurnResult, Wait } from './contract.js';
+import type { GangPlan } from './gangs.js';
 import type { SchedulingCore } from './scheduling-term.js';
 
 /** Records in a map, told to whoever follows. */
@@ -102,8 +103,8 @@ export class CountingCore implements SchedulingCore {
   gangMember(): undefined {
     return undefined;
   }
-  planGang(): undefined {
-    return undefined;
+  planGang(): GangPlan {
+    return { kind: 'NotReady' };
   }
   propose({ classKey, replicas }: Turn, { version, ageMs }: TurnMoment): TurnResult {
     this.turns += 1;

@@ -91,6 +91,8 @@ describe('gangs, carried out by the real authority', () => {
         return `place ${step.replica.name}`;
       case 'Wait':
         return `wait: ${step.reason}`;
+      case 'Look':
+        return 'look again';
     }
   };
   const go = async (gang: BerthObject, members: readonly Replica[], others: readonly BerthObject[] = []) => {
