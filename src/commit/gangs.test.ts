@@ -130,6 +130,24 @@ describe('a gang starts together or not at all', () => {
     done(await move('Committed'));
   });
 
+  it("[L10] [S7] once it has started, a member may hold like any replica, and that is none of the gang's holds", async () => {
+    done(await move('Reserving'));
+    for (const index of [0, 1]) done(await cell.reserve(at(index), 'n1', gangHold));
+    const own = { intent: 'Preemption' } as const;
+    expect(answer(await cell.reserve(at(2), 'n1', own))).toBe(
+      'GangIncomplete: a member of gang all holds for it, with intent Gang',
+    );
+    done(await move('Committed'));
+    for (const as of ['Expired', 'Released'] as const) {
+      const hold = done(await cell.reserve(at(2), 'n1', own));
+      done(await cell.releaseHold('shop', hold, { as }));
+      expect((await cell.status(at(2))).stage).toBe('Queued');
+    }
+    done(await cell.reserve(at(2), 'n1', own));
+    expect(await state()).toMatchObject({ status: { state: 'Committed', holds: 2 } });
+    done(await cell.bind(at(2), 'n1'));
+  });
+
   it('a member that is not wanted any more goes, also from a committed gang', async () => {
     done(await move('Reserving'));
     for (const index of [0, 1, 2]) done(await cell.reserve(at(index), 'n1', gangHold));

@@ -80,7 +80,6 @@ export class CellCore {
   }
 }
 
+/** A member of a gang that has not started is short of its gang, and of no room. */
 const isShortOfRoom = ({ replica, reason, reasons }: Wait): boolean =>
-  replica.hold === undefined &&
-  replica.gang === undefined &&
-  (roomReasons.has(reason) || reasons.some((one) => roomReasons.has(one)));
+  replica.hold === undefined && (roomReasons.has(reason) || reasons.some((one) => roomReasons.has(one)));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { statusKey } from '../model/records.js';
+import type { PendingReplica } from './contract.js';
 import { guestStatus, openGangCell } from './gang-cell.fixture.js';
 
 describe('places for a gang on a picture of the cell', () => {
@@ -24,5 +25,17 @@ describe('places for a gang on a picture of the cell', () => {
     const grant = { most: { cpuMilli: 1_000 }, epoch: { cell: 1, number: 1 }, source: 'Whole' };
     records.put({ '/a/tenant/a': { grant, used: {}, borrowed: {}, lost: {} } });
     expect(core.planGang(gang('train', 2), 2)).toMatchObject({ kind: 'None', reason: 'QuotaExceeded' });
+  });
+});
+
+describe('a member of a gang, in a turn of the queue', () => {
+  it('[L10] makes room for itself like any replica once its gang has started, and not before', () => {
+    const { core, records, gang } = openGangCell(1, { areFull: true });
+    const [member] = gang('train', 1) as [PendingReplica];
+    const turn = () =>
+      core.propose({ classKey: member.classKey, replicas: [member] }, { version: '1', ageMs: 0 });
+    expect(turn()).toMatchObject({ plans: [], waits: [{ reason: 'GangIncomplete' }] });
+    records.put({ [statusKey('Gang', 'a', 'train')]: { status: { state: 'Committed' } } });
+    expect(turn()).toMatchObject({ plans: [{ node: 'n0', victims: [{ name: 'guest-n0' }] }], waits: [] });
   });
 });

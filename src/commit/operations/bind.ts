@@ -197,8 +197,8 @@ function chargeOfHold(
       'NodeFull',
       `hold ${name} still waits for ${held.awaits?.map(({ replica: victim }) => victim).join(', ')}`,
     );
-  if (reservation.spec.intent === 'Gang' && context.checks.has('bind.gang')) {
-    const gang = stored.spec.gang ?? '';
+  const { gang } = stored.spec;
+  if (gang !== undefined && context.checks.has('bind.gang')) {
     const state = gangStatus(draft, tenant, gang)?.state;
     if (state !== 'Committed')
       return reject('GangIncomplete', `gang ${gang} is ${state ?? 'gone'}, not yet Committed`);

@@ -166,15 +166,13 @@ function checkGang(
   { stored, tenant }: LiveReplica,
 ): Rejection | undefined {
   const { gang } = stored.spec;
-  if (gang === undefined && input.intent !== 'Gang') return undefined;
-  if (gang === undefined || input.intent !== 'Gang')
-    return reject(
-      'GangIncomplete',
-      gang === undefined
-        ? `${stored.metadata.name} is in no gang`
-        : `a member of gang ${gang} holds for it, with intent Gang`,
-    );
-  const state = gangStatus(draft, tenant, gang)?.state;
+  const state = gang === undefined ? undefined : gangStatus(draft, tenant, gang)?.state;
+  if (input.intent !== 'Gang') {
+    // A member of a gang that has started is a replica like others, and such a hold is none of its gang's.
+    if (gang === undefined || state === 'Committed') return undefined;
+    return reject('GangIncomplete', `a member of gang ${gang} holds for it, with intent Gang`);
+  }
+  if (gang === undefined) return reject('GangIncomplete', `${stored.metadata.name} is in no gang`);
   if (state === 'Reserving' || !context.checks.has('bind.gang')) return undefined;
   return reject('GangIncomplete', `gang ${gang} is ${state ?? 'not begun'}, not Reserving`);
 }

@@ -110,11 +110,15 @@ function wrongParts(key: string, status: ReservationStatus | undefined): readonl
     : [`${key}: what it has now and what it awaits are not what it is charged with`];
 }
 
-/** How many members of a gang hold capacity, and how many are bound. */
+/** How many members of a gang hold capacity for it, and how many are bound. */
 function membersOf(cell: CellView, tenant: string, gang: string): { held: number; bound: number } {
   const members = { held: 0, bound: 0 };
   for (const { spec, status } of cell.objects('Reservation', tenant))
-    if (status?.state === 'Held' && cell.object('Replica', tenant, spec.owner.name)?.spec.gang === gang)
+    if (
+      status?.state === 'Held' &&
+      spec.intent === 'Gang' &&
+      cell.object('Replica', tenant, spec.owner.name)?.spec.gang === gang
+    )
       members.held += 1;
   for (const { spec, status } of cell.objects('Replica', tenant))
     if (spec.gang === gang && status?.binding !== undefined && !isTerminal(status.stage)) members.bound += 1;

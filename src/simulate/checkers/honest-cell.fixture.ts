@@ -187,13 +187,14 @@ export class HonestCell extends TestCell {
     this.transact('server-1', (draft) => {
       const charge = this.#charge(draft, name, node, choice);
       const hold = `hold-${name}`;
+      const { spec } = draft.get(objectKey('Replica', tenant, name)) as { spec: { gang?: string } };
       draft.put(objectKey('Reservation', tenant, hold), {
         apiVersion: 'berth.dev/v1',
         kind: 'Reservation',
         metadata: { name: hold, namespace: tenant, uid: `uid-${hold}`, generation: 1 },
         spec: {
           owner: { kind: 'Replica', name, uid: `uid-${name}` },
-          intent: 'Bind',
+          intent: spec.gang === undefined ? 'Bind' : 'Gang',
           node,
           amounts: charge.amounts,
           deadlineSeconds: 30,
