@@ -33,7 +33,10 @@ describe('a member of a gang, in a turn of the queue', () => {
     const { core, records, gang } = openGangCell(1, { areFull: true });
     const [member] = gang('train', 1) as [PendingReplica];
     const turn = () =>
-      core.propose({ classKey: member.classKey, replicas: [member] }, { version: '1', ageMs: 0 });
+      core.propose(
+        { classKey: member.classKey, replicas: [member] },
+        { version: '1', ageMs: 0, mayGoOn: () => true },
+      );
     expect(turn()).toMatchObject({ plans: [], waits: [{ reason: 'GangIncomplete' }] });
     records.put({ [statusKey('Gang', 'a', 'train')]: { status: { state: 'Committed' } } });
     expect(turn()).toMatchObject({ plans: [{ node: 'n0', victims: [{ name: 'guest-n0' }] }], waits: [] });

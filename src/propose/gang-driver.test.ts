@@ -5,6 +5,8 @@ import { objectKey } from '../model/records.js';
 import type { PendingReplica } from './contract.js';
 import { GangDriver } from './gang-driver.js';
 import type { GangView } from './gangs.js';
+import { Patience } from './patience.js';
+import { RetrySender } from './retry-sender.js';
 import { MapRecords } from './small-cell.fixture.js';
 
 const view = (name: string, state: GangView['state'], more: Partial<GangView> = {}): GangView => ({
@@ -33,10 +35,12 @@ function open(others: readonly GangView[]) {
     reserve: () => Promise.resolve({ kind: 'Committed', result: {}, revision: '1' }),
   } as unknown as Authority;
   let nowMs = 0;
+  const clock = { env: realEnv(), nowMs: () => nowMs };
+  const { signal } = new AbortController();
   const driver = new GangDriver({
-    ...{ authority, records, env: realEnv(), nowMs: () => nowMs, onNews: () => undefined },
+    ...{ authority, records, ...clock, onNews: () => undefined },
     ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x' },
-    signal: new AbortController().signal,
+    sender: new RetrySender({ ...clock, signal, records, patience: new Patience(clock) }),
     isOwn: (_, name) => name.endsWith('own'),
     onWait: (_, __, message) => void waits.push(message),
     core: {

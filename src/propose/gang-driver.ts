@@ -1,7 +1,7 @@
-import { type Backoff, backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import type { Gang } from '../model/kinds/gang.js';
-import type { Actor, Authority, Outcome, Records, ReplicaRef } from '../model/ports.js';
+import type { Reservation } from '../model/kinds/reservation.js';
+import type { Actor, Authority, Records, ReplicaRef } from '../model/ports.js';
 import type { Reason } from '../model/reasons.js';
 import { objectKey, statusKey } from '../model/records.js';
 import type { PendingReplica, Placement, PreemptionPlan } from './contract.js';
@@ -15,7 +15,7 @@ import {
   reservingMsMax,
 } from './gangs.js';
 import { statusIn } from './held-replicas.js';
-import { outcomeOfError } from './outcome-of-error.js';
+import type { RetrySender } from './retry-sender.js';
 
 /** Gangs on the picture of the cell. */
 export interface GangCore {
@@ -31,11 +31,11 @@ export interface GangCore {
 export interface GangDriverParts {
   readonly authority: Pick<Authority, 'moveGang' | 'reserve' | 'releaseHold'>;
   readonly records: Records;
-  readonly env: Env;
+  readonly sender: RetrySender;
+  readonly env: Pick<Env, 'random'>;
   readonly nowMs: () => number;
   readonly actor: Actor;
   readonly policyRevision: string;
-  readonly signal: AbortSignal;
   /** A part of every operation's id that no other term or shard has. */
   readonly idPart: string;
   readonly core: GangCore;
@@ -58,7 +58,6 @@ interface DrivenGang {
   isBusy: boolean;
 }
 
-const backoff: Backoff = { firstMs: 100, mostMs: 10_000 };
 /** A gang that waits for room is planned again when the cell changed, but not more often than this. */
 const lookMs = 1_000;
 /**
@@ -191,55 +190,51 @@ export class GangDriver {
   }
 
   async #move({ tenant, name: gang }: DrivenGang, uid: string, to: GangView['state']): Promise<boolean> {
-    const { authority, actor } = this.parts;
+    const { authority, actor, sender } = this.parts;
     const operation = this.#operation(`gang/${uid}/${to}`);
-    const outcome = await this.#untilKnown(() =>
-      authority.moveGang({ actor, tenant, gang, uid, to, operation }),
+    const outcome = await sender.untilKnown(
+      () => authority.moveGang({ actor, tenant, gang, uid, to, operation }),
+      () => this.#gangs.has(`${tenant}/${gang}`),
     );
-    return outcome.kind === 'Committed' || outcome.kind === 'AlreadyCommitted';
+    return outcome?.kind === 'Committed' || outcome?.kind === 'AlreadyCommitted';
   }
 
   async #reserve(place: Placement | PreemptionPlan): Promise<void> {
-    const { authority, actor, policyRevision, records } = this.parts;
+    const { authority, actor, policyRevision, records, sender, core } = this.parts;
     const { tenant, name, uid } = place.replica;
     const { node, nodeEpoch, devices } = place;
     const operation = this.#operation(`reserve/${uid}`);
-    const outcome = await this.#untilKnown(() =>
-      authority.reserve({
-        ...{ actor, replica: { tenant, name, uid }, node, nodeEpoch, policyRevision, operation },
-        ...{ snapshotRevision: records.version, intent: 'Gang', deadlineSeconds: gangHoldSeconds },
-        ...(devices !== undefined && { devices }),
-        ...('victims' in place && { victims: place.victims }),
-      }),
+    const outcome = await sender.untilKnown(
+      () =>
+        authority.reserve({
+          ...{ actor, replica: { tenant, name, uid }, node, nodeEpoch, policyRevision, operation },
+          ...{ snapshotRevision: records.version, intent: 'Gang', deadlineSeconds: gangHoldSeconds },
+          ...(devices !== undefined && { devices }),
+          ...('victims' in place && { victims: place.victims }),
+        }),
+      () => this.#gangOf.has(uid) && core.gangMember(place.replica)?.stage === 'Queued',
     );
-    if (outcome.kind === 'Rejected') this.parts.core.unassume(place.replica);
+    // Where it does not matter any more, the records have shown the hold, or that there will be none.
+    if (outcome === undefined || outcome.kind === 'Rejected') core.unassume(place.replica);
   }
 
   async #releaseHold(
     tenant: string,
     { reservation, uid }: { reservation: string; uid: string },
   ): Promise<void> {
-    const { authority, actor } = this.parts;
+    const { authority, actor, records, sender } = this.parts;
     const operation = this.#operation(`release-hold/${uid}`);
     const [as, reason] = ['Released', 'GangIncomplete'] as const;
-    await this.#untilKnown(() =>
-      authority.releaseHold({ actor, tenant, reservation, uid, as, reason, operation }),
+    const key = statusKey('Reservation', tenant, reservation);
+    await sender.untilKnown(
+      () => authority.releaseHold({ actor, tenant, reservation, uid, as, reason, operation }),
+      () => statusIn<Reservation>(records, key)?.state === 'Held',
     );
   }
 
   #operation(what: string): string {
     this.#operations += 1;
     return `${what}/${this.parts.idPart}.g${this.#operations}`;
-  }
-
-  /** Sends the same operation again until its outcome is known, or the term is over. */
-  async #untilKnown(send: () => Promise<Outcome<unknown>>): Promise<Outcome<unknown>> {
-    const { env, signal, records } = this.parts;
-    for (let attempts = 1; ; attempts++) {
-      const outcome = await send().catch((error: unknown) => outcomeOfError(error, records.version));
-      if (outcome.kind !== 'UnknownOutcome' || signal.aborted) return outcome;
-      await env.sleep(backoffAfter(backoff, attempts, env.random), signal).catch(() => undefined);
-    }
   }
 
   /** Gangs that other schedulers bring together, as the records show them. */

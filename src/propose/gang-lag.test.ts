@@ -4,6 +4,8 @@ import type { Authority, Outcome } from '../model/ports.js';
 import { objectKey, statusKey } from '../model/records.js';
 import { gangNodeAccount, openGangCell } from './gang-cell.fixture.js';
 import { GangDriver } from './gang-driver.js';
+import { Patience } from './patience.js';
+import { RetrySender } from './retry-sender.js';
 
 const rejected = (reason: 'GangIncomplete' | 'NodeFull'): Outcome<never> => ({
   ...{ kind: 'Rejected', reason, message: reason, revision: '1' },
@@ -56,10 +58,12 @@ async function runGang(lagMs: number) {
     // A gang that comes together gives nothing back.
     releaseHold: () => Promise.resolve(rejected('GangIncomplete')),
   };
+  const clock = { env, nowMs: () => world.nowMs - startedMs };
+  const { signal } = new AbortController();
   const driver = new GangDriver({
-    ...{ authority, records, env, core, nowMs: () => world.nowMs - startedMs, onNews: () => undefined },
-    ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x' },
-    ...{ signal: new AbortController().signal, isOwn: () => true, onWait: () => undefined },
+    ...{ authority, records, core, ...clock, onNews: () => undefined, onWait: () => undefined },
+    ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x', isOwn: () => true },
+    sender: new RetrySender({ ...clock, signal, records, patience: new Patience(clock) }),
   });
   for (const member of gang('train', 3)) driver.add(member, 'train');
   world.spawn(machine, 'driver', async () => {

@@ -72,7 +72,13 @@ describe('places for a gang', () => {
 
   it('takes nothing and says nothing while it is not known who would make room', () => {
     const { parts, undone } = placers(1);
-    const preempt = (): PreemptionResult => ({ plans: [], comesFree: [], without: [], later: [], isReady: false });
+    const preempt = (): PreemptionResult => ({
+      plans: [],
+      comesFree: [],
+      without: [],
+      later: [],
+      isReady: false,
+    });
     expect(gangPlaces(members, 2, { ...parts, preempt })).toEqual({ kind: 'NotReady' });
     expect(undone).toEqual(['train-0-1']);
   });

@@ -4,6 +4,7 @@ import { VirtualTime } from '../env/virtual.js';
 import { BerthError } from '../model/errors.js';
 import type { Outcome, Proposal } from '../model/ports.js';
 import { Outbox, type OutboxParts } from './outbox.js';
+import { Patience } from './patience.js';
 
 const proposalOf = (name: string): Proposal => ({
   actor: { kind: 'scheduler', name: 's' },
@@ -27,6 +28,7 @@ async function within(
   let calls = 0;
   world.spawn(world.machine('m'), 'outbox', async (env) => {
     const startedAt = env.clock.monotonic();
+    const nowMs = (): number => msBetween(startedAt, env.clock.monotonic());
     const outbox = new Outbox<string>({
       batching: { proposalsPerBatch: 2, batchesMax: 2 },
       authority: {
@@ -36,8 +38,8 @@ async function within(
           return bind(names, (calls += 1));
         },
       },
-      env,
-      nowMs: () => msBetween(startedAt, env.clock.monotonic()),
+      nowMs,
+      patience: new Patience({ env, nowMs }),
       onAnswer: ({ about, attempts }, { kind }) => void seen.push(`${about} ${kind} ${attempts}`),
       onUnknown: ({ about }) => void seen.push(`${about} unknown`),
       isOpen: () => true,

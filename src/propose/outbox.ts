@@ -1,10 +1,8 @@
-import { type Backoff, backoffAfter } from '../env/backoff.js';
-import type { Env } from '../env/env.js';
 import { EventHeap, type HeapEvent } from '../env/event-heap.js';
 import { Fifo } from '../env/fifo.js';
-import { TokenBucket, type Rate } from '../env/token-bucket.js';
 import { errorTable, isBerthError } from '../model/errors.js';
 import type { Authority, Outcome, Proposal } from '../model/ports.js';
+import type { Patience } from './patience.js';
 
 /** A proposal on its way, with whatever its sender wants to find again. */
 export interface Sent<T> {
@@ -23,8 +21,8 @@ export interface Batching {
 export interface OutboxParts<T> {
   readonly batching: Batching;
   readonly authority: Pick<Authority, 'bind'>;
-  readonly env: Env;
   readonly nowMs: () => number;
+  readonly patience: Patience;
   /** Told of every answer but UnknownOutcome, which the outbox takes care of. */
   readonly onAnswer: (sent: Sent<T>, outcome: Exclude<Outcome<unknown>, { kind: 'UnknownOutcome' }>) => void;
   /** Told each time that an outcome is not known. */
@@ -33,8 +31,6 @@ export interface OutboxParts<T> {
   readonly isOpen: (proposal: Proposal) => boolean;
   /** There is room again, or something became due. */
   readonly onNews: () => void;
-  readonly retries?: Rate;
-  readonly backoff?: Backoff;
 }
 
 interface Due<T> extends HeapEvent {
@@ -42,36 +38,29 @@ interface Due<T> extends HeapEvent {
 }
 
 const batchesPerSend = 4;
-const retriesDefault: Rate = { perSecond: 1_000, burst: 5_000 };
-const backoffDefault: Backoff = { firstMs: 100, mostMs: 10_000 };
 
 /**
  * Proposals on their way to the authority, in batches, some under way at once.
  *
  * A proposal whose outcome is not known stays here: it is read back, and sent again as it was, under its own id, until
- * its outcome is known or it does not matter any more. Such repeats share a budget (L8). An authority that does not
- * answer is waited for, longer each time; meanwhile nothing is sent, and there is no room for more.
+ * its outcome is known or it does not matter any more. An authority that does not answer is waited for with the patience
+ * that all senders share; meanwhile nothing is sent, and there is no room for more.
  */
 export class Outbox<T> {
   readonly #waiting = new Fifo<Sent<T>>();
   readonly #dues = new EventHeap<Due<T>>();
-  readonly #retries: TokenBucket;
-  readonly #backoff: Backoff;
   #batches = 0;
   #underWay = 0;
-  #failures = 0;
-  #pausedUntilMs = 0;
   #sequence = 0;
+  /** The budget for what is sent again was used up: there is more of it from then on. */
+  #repeatsFromMs = 0;
   #isClosed = false;
 
-  constructor(private readonly parts: OutboxParts<T>) {
-    this.#retries = new TokenBucket(parts.retries ?? retriesDefault, parts.nowMs());
-    this.#backoff = parts.backoff ?? backoffDefault;
-  }
+  constructor(private readonly parts: OutboxParts<T>) {}
 
   /** How many more it takes now. */
   get room(): number {
-    if (this.#pausedUntilMs > this.parts.nowMs()) return 0;
+    if (this.#isPaused()) return 0;
     const { proposalsPerBatch, batchesMax } = this.parts.batching;
     return proposalsPerBatch * batchesMax - this.#underWay - this.#waiting.size;
   }
@@ -83,9 +72,11 @@ export class Outbox<T> {
 
   /** When there is something to do although nobody answers. */
   get nextDueMs(): number | undefined {
-    const dueMs = this.#dues.peek()?.atMs ?? Number.POSITIVE_INFINITY;
-    const nextMs = this.#waiting.size > 0 && this.#batches === 0 ? this.#pausedUntilMs : dueMs;
-    return Math.min(nextMs, dueMs) === Number.POSITIVE_INFINITY ? undefined : Math.min(nextMs, dueMs);
+    const dueMs = Math.max(this.#dues.peek()?.atMs ?? Number.POSITIVE_INFINITY, this.#repeatsFromMs);
+    // There is room again after a pause, also where others have brought it about.
+    const isNext = this.#isPaused() || (this.#waiting.size > 0 && this.#batches === 0);
+    const nextMs = isNext ? Math.min(this.parts.patience.pausedUntilMs, dueMs) : dueMs;
+    return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
   }
 
   add(proposal: Proposal, about: T): void {
@@ -98,7 +89,7 @@ export class Outbox<T> {
     this.#takeDue(nowMs);
     const { proposalsPerBatch, batchesMax } = this.parts.batching;
     const canSend = (): boolean => this.#waiting.size > 0 && this.#batches < batchesMax;
-    if (this.#pausedUntilMs > nowMs || this.#isClosed) return false;
+    if (this.#isPaused() || this.#isClosed) return false;
     for (let sentBatches = 0; sentBatches < batchesPerSend && canSend(); sentBatches++) {
       const batch: Sent<T>[] = [];
       while (batch.length < proposalsPerBatch) {
@@ -140,39 +131,35 @@ export class Outbox<T> {
       } else if (isCertain) this.#waiting.push(sent);
       else this.#later(sent);
     }
-    this.#noteHealth(known > 0);
+    this.parts.patience.note(known > 0);
     this.parts.onNews();
   }
 
-  #noteHealth(isHealthy: boolean): void {
-    if (isHealthy) {
-      this.#failures = 0;
-      return;
-    }
-    this.#failures += 1;
-    const { env, nowMs } = this.parts;
-    this.#pausedUntilMs = nowMs() + backoffAfter(this.#backoff, this.#failures, env.random);
+  #isPaused(): boolean {
+    return this.parts.patience.pausedUntilMs > this.parts.nowMs();
   }
 
   #later(sent: Sent<T>): void {
-    const { env, nowMs, onUnknown } = this.parts;
+    const { patience, nowMs, onUnknown } = this.parts;
     onUnknown(sent);
-    const atMs = nowMs() + backoffAfter(this.#backoff, sent.attempts, env.random);
+    const atMs = nowMs() + patience.backoffMs(sent.attempts);
     this.#dues.push({ atMs, tiebreak: 0, sequence: ++this.#sequence, sent });
   }
 
   #takeDue(nowMs: number): void {
+    if (nowMs < this.#repeatsFromMs) return;
     for (let due = this.#dues.peek(); due !== undefined && due.atMs <= nowMs; due = this.#dues.peek()) {
-      this.#dues.pop();
       const { sent } = due;
       // What has landed, or is of no use any more, the records have told the others already.
-      if (!this.parts.isOpen(sent.proposal)) continue;
-      if (this.#retries.take(nowMs)) this.#waiting.push(sent);
-      else
-        this.#dues.push({
-          ...{ atMs: nowMs + Math.max(1, this.#retries.msUntilNext(nowMs)), tiebreak: 0 },
-          ...{ sequence: ++this.#sequence, sent },
-        });
+      if (this.parts.isOpen(sent.proposal)) {
+        const waitMs = this.parts.patience.msUntilRepeat();
+        if (waitMs > 0) {
+          this.#repeatsFromMs = nowMs + waitMs;
+          return;
+        }
+        this.#waiting.push(sent);
+      }
+      this.#dues.pop();
     }
   }
 }

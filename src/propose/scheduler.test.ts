@@ -140,6 +140,19 @@ describe('Scheduler', () => {
     for (let at = 0; at < 5_000; at++) expect(records.statusOf(`r${at}`)?.stage).toBe('Bound');
   });
 
+  it('[L8] waits for it in the same way where others have to leave first', async () => {
+    const { records, authority, core, forMs } = open();
+    records.offer(1_000, 0);
+    core.isFull = true;
+    authority.answer = () => 'Throw';
+    for (let at = 0; at < 500; at++) records.queue(`r${at}`);
+    await forMs(120_000);
+    expect(authority.calls).toBeLessThan(100);
+    authority.answer = () => 'Commit';
+    await forMs(30_000);
+    for (let at = 0; at < 500; at++) expect(records.statusOf(`r${at}`)?.stage).toBe('Scheduled');
+  });
+
   it('[L6][L9] tells every replica of a class that finds no place why, once, and is quiet then', async () => {
     const { records, authority, core, forMs } = open();
     records.offer(0, 0);

@@ -1,5 +1,4 @@
 import { Alarm } from '../env/alarm.js';
-import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
 import type { Replica } from '../model/kinds/replica.js';
@@ -15,7 +14,9 @@ import { KeptRefusals } from './kept-refusals.js';
 import { outcomeOfError } from './outcome-of-error.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
 import { type Batching, Outbox, type Sent } from './outbox.js';
+import { Patience } from './patience.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
+import { RetrySender } from './retry-sender.js';
 import type { SchedulerCounters } from './scheduler-counters.js';
 
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
@@ -79,6 +80,7 @@ export class SchedulingTerm {
   readonly #gangs: GangDriver;
   readonly #intake: Intake;
   readonly #outbox: Outbox<About>;
+  readonly #sender: RetrySender;
   readonly #explanations: Explanations;
   readonly #refusals = new KeptRefusals();
   readonly #alarm: Alarm;
@@ -110,9 +112,10 @@ export class SchedulingTerm {
       waitingIn: (lot) => this.#queue.waitingIn(lot),
       isPlacing: () => this.underWay > 0,
     });
+    const patience = new Patience({ env, nowMs });
+    this.#sender = new RetrySender({ env, nowMs, patience, records, signal: this.#signal });
     this.#gangs = new GangDriver({
-      ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, signal: this.#signal },
-      isOwn,
+      ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, sender: this.#sender, isOwn },
       ...{ policyRevision: parts.policyRevision, idPart: `${lease}.${shownEpoch(term.epoch)}` },
       onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, { reason, message }),
     });
@@ -131,7 +134,7 @@ export class SchedulingTerm {
         this.#explanations.joins(lot, replica, this.#queue.stateOf(replica.uid) === 'parked'),
     });
     this.#outbox = new Outbox<About>({
-      ...{ authority, env, nowMs, onNews, batching: parts.batching ?? batchingDefault },
+      ...{ authority, patience, nowMs, onNews, batching: parts.batching ?? batchingDefault },
       onAnswer: (sent, outcome) => this.#answered(sent, outcome),
       onUnknown: ({ proposal, about, attempts }) => {
         this.parts.counters.answered('UnknownOutcome');
@@ -331,30 +334,28 @@ export class SchedulingTerm {
 
   /** Holds a place that others have to leave first. Once they have, the hold becomes a binding. */
   #reserve(plan: PreemptionPlan, version: string, decision: OpenDecision): void {
-    const { authority, env } = this.parts;
+    const { authority, counters } = this.parts;
     const proposal = this.#proposal('reserve', plan, version, decision.name);
     const { victims } = plan;
+    const hold = { intent: 'Preemption', deadlineSeconds: holdSeconds, victims } as const;
     decision.proposeRoom(proposal, victims);
     this.#reserving += 1;
-    const send = async (): Promise<void> => {
-      for (let attempts = 1; !this.#signal.aborted && this.#isOpen(proposal); attempts++) {
-        const outcome: Outcome<unknown> = await authority
-          .reserve({ ...proposal, intent: 'Preemption', deadlineSeconds: holdSeconds, victims })
-          .catch((error: unknown) => outcomeOfError(error, version));
-        decision.answer(proposal.operation, outcome, attempts);
-        this.parts.counters.answered(shownOutcome(outcome));
-        if (outcome.kind !== 'UnknownOutcome') {
-          if (outcome.kind === 'Rejected') this.#refused(proposal, outcome, false);
-          return;
-        }
-        const waitMs = backoffAfter(backoff, attempts, env.random);
-        await env.sleep(waitMs, this.#signal).catch(() => undefined);
-      }
+    let attempts = 0;
+    const send = async (): Promise<Outcome<unknown>> => {
+      const outcome: Outcome<unknown> = await authority
+        .reserve({ ...proposal, ...hold })
+        .catch((error: unknown) => outcomeOfError(error, version));
+      decision.answer(proposal.operation, outcome, (attempts += 1));
+      counters.answered(shownOutcome(outcome));
+      return outcome;
     };
-    void send().finally(() => {
-      this.#reserving -= 1;
-      this.#alarm.ring();
-    });
+    void this.#sender
+      .untilKnown(send, () => this.#isOpen(proposal))
+      .then((outcome) => {
+        this.#reserving -= 1;
+        if (outcome?.kind === 'Rejected') this.#refused(proposal, outcome, false);
+        this.#alarm.ring();
+      });
   }
 
   #answered({ proposal, about, attempts }: Sent<About>, outcome: Outcome<unknown>): void {

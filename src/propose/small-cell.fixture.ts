@@ -1,5 +1,5 @@
 import type { ReplicaStatus } from '../model/kinds/replica.js';
-import type { Authority, Outcome, Proposal, Records, Reserve } from '../model/ports.js';
+import type { Authority, Outcome, Proposal, Records } from '../model/ports.js';
 import { leaseKey, objectKey, statusKey } from '../model/records.js';
 import type { Turn, TurnMoment, TurnResult, Wait } from './contract.js';
 import type { GangPlan } from './gangs.js';
@@ -83,6 +83,8 @@ export class CountingCore implements SchedulingCore {
   readonly isLooking = false;
   readonly reservingGangs = new Set<string>();
   turns = 0;
+  /** Others have to leave for all that it places. */
+  isFull = false;
 
   constructor(private readonly records: Records) {}
 
@@ -124,7 +126,10 @@ export class CountingCore implements SchedulingCore {
       ...{ workload: replicas[0]?.workload ?? '', revision, generation: 1, policyRevision: 'test' },
       ...{ snapshot: { revision: version, ageMs, nodes: 1 }, result: result as 'Placed' },
     };
-    return { placements, plans: [], waits, later: [], decision };
+    const plans = placements.map((placement) => ({ ...placement, victims: [], frees: {} }));
+    return this.isFull
+      ? { placements: [], plans, waits, later: [], decision }
+      : { placements, plans: [], waits, later: [], decision };
   }
 }
 
@@ -136,7 +141,14 @@ export class ScriptedAuthority {
   readonly postponed: string[] = [];
   calls = 0;
   answer: (proposal: Proposal) => Answer = () => 'Commit';
-  reserve: (asked: Reserve) => Promise<Outcome<never>> = () => Promise.reject(new Error('not told'));
+  reserve: Authority['reserve'] = (asked) => {
+    this.calls += 1;
+    if (this.answer(asked) === 'Throw') return Promise.reject(new Error('no way there'));
+    const { name, uid } = asked.replica;
+    this.records.stage(name, { stage: 'Scheduled', hold: `hold-${name}` });
+    const result = { reservation: `hold-${name}`, uid };
+    return Promise.resolve({ kind: 'Committed', result, revision: this.records.version });
+  };
 
   constructor(private readonly records: MapRecords) {}
 
