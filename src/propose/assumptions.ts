@@ -56,11 +56,13 @@ export class Assumptions {
     this.#byReplica.set(replica.uid, { tenant, workload, classKey, charged });
   }
 
-  drop(uid: string): void {
+  /** What was charged is not any more. */
+  drop(uid: string): Assumption | undefined {
     const assumption = this.#byReplica.get(uid);
-    if (assumption === undefined) return;
+    if (assumption === undefined) return undefined;
     this.#byReplica.delete(uid);
     if (assumption.charged !== undefined) this.#post(assumption, assumption.charged, -1);
+    return assumption;
   }
 
   #charge(replica: Placement['replica'], node: string): Assumption['charged'] {

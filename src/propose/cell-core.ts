@@ -10,6 +10,7 @@ import type { GangMember, GangMoment, GangView } from './gangs.js';
 import type { Plugin } from './plugin.js';
 import { PreemptionPlanner } from './preemption.js';
 import { propose } from './propose.js';
+import type { Easing } from './queue/cures.js';
 import { RankCache } from './rank-cache.js';
 import { withRoomMade } from './with-room-made.js';
 
@@ -59,6 +60,10 @@ export class CellCore {
 
   look(): readonly Reason[] {
     return this.#preemption.look() ? [...roomReasons] : [];
+  }
+
+  takeEasings(): readonly Easing[] {
+    return this.cell.takeEasings();
   }
 
   unassume(replica: ReplicaRef): void {

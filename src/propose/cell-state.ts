@@ -20,6 +20,7 @@ import { AmountSum } from './amount-sum.js';
 import { Assumptions } from './assumptions.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
+import type { Easing } from './queue/cures.js';
 import { TenantClasses } from './tenant-classes.js';
 
 /** What stands under /o of a kind: the object without its status. */
@@ -96,6 +97,7 @@ export class CellState {
   readonly #chargesOn = new Map<string, Set<ReplicaState>>();
   readonly #holdsOn = new Map<string, Set<ReservationState>>();
   readonly #assumptions = new Assumptions(this);
+  #easings: Easing[] = [];
 
   tenant(name: string): TenantState {
     return made(this.#tenants, name, () => ({
@@ -179,7 +181,21 @@ export class CellState {
 
   /** The placement was refused, or given up: it is no longer charged. */
   unassume({ uid }: { readonly uid: string }): void {
-    this.#assumptions.drop(uid);
+    this.#giveUp(uid);
+  }
+
+  /** What got easier since the last call without a record that says so. At most as many as were assumed, or came back. */
+  takeEasings(): readonly Easing[] {
+    if (this.#easings.length === 0) return this.#easings;
+    const easings = this.#easings;
+    this.#easings = [];
+    return easings;
+  }
+
+  #giveUp(uid: string): void {
+    const { tenant, charged } = this.#assumptions.drop(uid) ?? {};
+    if (tenant === undefined || charged === undefined) return;
+    this.#easings.push({ kind: 'GivenUp', tenant, node: this.nodes.names[charged.row] ?? '' });
   }
 
   isAssumed({ uid }: { readonly uid: string }): boolean {
@@ -276,7 +292,7 @@ export class CellState {
     state.stored = stored;
     state.workload ??= stored?.spec.workload;
     if (stored === undefined) {
-      this.#assumptions.drop(state.uid);
+      this.#giveUp(state.uid);
       if (state.status === undefined) this.#replicas.delete(key);
     }
   }
@@ -293,7 +309,10 @@ export class CellState {
     if (node !== undefined) this.nodes.occupantsChanged(node);
     if ((before?.stage === 'Failed') !== (status?.stage === 'Failed'))
       this.#countFailure(state, before?.stage === 'Failed' ? before : status, before?.stage === 'Failed');
-    if (status === undefined || !waits(status.stage)) this.#assumptions.drop(state.uid);
+    if (status === undefined || isTerminal(status.stage)) this.#giveUp(state.uid);
+    else if (!waits(status.stage)) this.#assumptions.drop(state.uid);
+    if (before?.stage === 'Unknown' && status?.stage !== 'Unknown' && node !== undefined)
+      this.#easings.push({ kind: 'Found', tenant: state.tenant, node });
     if (status === undefined && state.stored === undefined) this.#replicas.delete(key);
   }
 

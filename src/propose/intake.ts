@@ -5,13 +5,13 @@ import type { Tenant } from '../model/kinds/tenant.js';
 import type { Workload } from '../model/kinds/workload.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
 import type { Records } from '../model/ports.js';
-import type { Reason } from '../model/reasons.js';
 import { type NodeAccount, objectKey, type TenantAccount } from '../model/records.js';
 import type { PendingReplica } from './contract.js';
 import { CellTotal } from './cell-total.js';
 import type { GangDriver } from './gang-driver.js';
 import { type HeldReplicas, statusIn } from './held-replicas.js';
-import { cureOf } from './queue/cures.js';
+import { type Cure, curesOf, curesOfEasing, type Easing } from './queue/cures.js';
+import { CuresOfAMoment } from './queue/cures-of-a-moment.js';
 import type { LotFacts } from './queue/lots.js';
 import type { PendingQueue } from './queue/pending-queue.js';
 
@@ -21,7 +21,7 @@ export interface IntakeParts {
   readonly held: HeldReplicas;
   readonly gangs: GangDriver;
   /** The picture of the cell, which is told of everything. */
-  readonly cell: { apply(key: string, value: unknown): void };
+  readonly cell: { apply(key: string, value: unknown): void; takeEasings(): readonly Easing[] };
   /** Whether a workload is this scheduler's. */
   readonly isOwn: (tenant: string, workload: string) => boolean;
   readonly nowMs: () => number;
@@ -37,7 +37,7 @@ const isIgnored = (key: string): boolean => {
   return key.startsWith('/o/Event/') || key.startsWith('/s/Event/');
 };
 /** Records whose last value is kept, to see what their next one cures. */
-const compared = ['/a/node/', '/a/tenant/', '/o/Node/', '/s/Node/'] as const;
+const compared = ['/a/', '/o/Node/', '/s/Node/', '/o/Workload/'] as const;
 
 /**
  * Takes in the records of the cell: who waits goes into the queue, who holds capacity among the held, and a change
@@ -48,14 +48,20 @@ export class Intake {
   readonly #before = new Map<string, unknown>();
   // By `TENANT/NAME`, the uid that is in the queue or among the held.
   readonly #uids = new Map<string, string>();
-  readonly #cured = new Map<Reason, Set<string> | 'All'>();
+  readonly #cures = new CuresOfAMoment();
+  readonly #faintCures = new CuresOfAMoment();
   #isTotalNew = false;
   #arePrioritiesNew = false;
 
   constructor(private readonly parts: IntakeParts) {}
 
   get hasCures(): boolean {
-    return this.#cured.size > 0;
+    return this.#cures.size > 0;
+  }
+
+  /** Whether `wakeUpFaintly` has something to do. */
+  get hasFaintCures(): boolean {
+    return this.#faintCures.size > 0;
   }
 
   take(key: string, value: unknown): void {
@@ -68,8 +74,7 @@ export class Intake {
     if (key.startsWith('/s/Reservation/') || key.startsWith('/s/Gang/') || key.startsWith('/o/Gang/'))
       this.#gangChanged(key);
     const before = this.#before.get(key);
-    const cure = cureOf(key, before, value);
-    if (cure !== undefined) this.#remember(cure.reasons, cure.tenant);
+    for (const cure of curesOf(key, before, value)) this.#remember(cure);
     if (value === undefined) this.#before.delete(key);
     else if (compared.some((prefix) => key.startsWith(prefix))) this.#before.set(key, value);
     this.#note(key, value);
@@ -84,11 +89,21 @@ export class Intake {
       queue.reorderAll();
     }
     this.#isTotalNew = this.#arePrioritiesNew = false;
-    for (const [reason, tenants] of this.#cured) {
-      if (tenants === 'All') queue.wake(reason);
-      else for (const tenant of tenants) queue.wake(reason, tenant);
+    this.#cures.wake(queue);
+  }
+
+  /** The same for changes that come often and seldom cure anything. */
+  wakeUpFaintly(): void {
+    this.#faintCures.wake(this.parts.queue);
+  }
+
+  /** Takes in what the picture of the cell knows and no record says. */
+  takeEasings(): void {
+    const { cell, records } = this.parts;
+    for (const easing of cell.takeEasings()) {
+      const account = records.read(`/a/node/${easing.node}`) as NodeAccount | undefined;
+      for (const cure of curesOfEasing(easing, account)) this.#remember(cure);
     }
-    this.#cured.clear();
   }
 
   #note(key: string, value: unknown): void {
@@ -107,13 +122,8 @@ export class Intake {
     } else if (key.startsWith('/o/PriorityClass/')) this.#arePrioritiesNew = true;
   }
 
-  #remember(reasons: readonly Reason[], tenant: string | undefined): void {
-    for (const reason of reasons) {
-      const known = this.#cured.get(reason);
-      if (tenant === undefined) this.#cured.set(reason, 'All');
-      else if (known === undefined) this.#cured.set(reason, new Set([tenant]));
-      else if (known !== 'All') known.add(tenant);
-    }
+  #remember(cure: Cure): void {
+    (cure.isFaint ? this.#faintCures : this.#cures).add(cure);
     this.parts.onNews();
   }
 

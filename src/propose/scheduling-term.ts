@@ -5,7 +5,14 @@ import type { Replica } from '../model/kinds/replica.js';
 import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
 import { type Reason, reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
-import type { Placement, PreemptionPlan, Turn, TurnMoment, TurnResult } from './contract.js';
+import type {
+  PendingReplica,
+  Placement,
+  PreemptionPlan,
+  Turn,
+  TurnMoment,
+  TurnResult,
+} from './contract.js';
 import { Explanations } from './explanations.js';
 import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
@@ -15,6 +22,7 @@ import { outcomeOfError } from './outcome-of-error.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
 import { type Batching, Outbox, type Sent } from './outbox.js';
 import { Patience } from './patience.js';
+import type { Easing } from './queue/cures.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
 import { RetrySender } from './retry-sender.js';
 import type { SchedulerCounters } from './scheduler-counters.js';
@@ -28,6 +36,8 @@ export interface SchedulingCore extends GangCore {
   readonly isLooking: boolean;
   /** Looks on for a stretch. Once it has seen enough, the reasons that it may have a cure for. */
   look(): readonly Reason[];
+  /** What got easier since the last call without a record that says so. */
+  takeEasings(): readonly Easing[];
 }
 
 export interface TermParts {
@@ -64,8 +74,9 @@ const planningMs = 1.5 * sliceMs;
 const recordsPerSlice = 2_000;
 const wakeEveryMs = 20;
 const sweepMs = 60_000;
-// No record says that a node was heard of again: who waits for that looks for itself.
-const freshnessLookMs = 2_000;
+// No record says that a node was heard of again: who waits for that looks for itself. So does who waits for room that
+// others could be made to leave: nearly every change could have eased that, and to look is dear.
+const faintEveryMs = 2_000;
 const holdSeconds = 60;
 const backoff = { firstMs: 100, mostMs: 10_000 };
 
@@ -89,7 +100,7 @@ export class SchedulingTerm {
   #operations = 0;
   #wokenAtMs = 0;
   #sweptAtMs = 0;
-  #freshnessAtMs = 0;
+  #faintAtMs = 0;
   #changedAtMs = 0;
   #reserving = 0;
 
@@ -105,7 +116,9 @@ export class SchedulingTerm {
     const nowMs = (): number => this.#nowMs();
     const onNews = (): void => this.#alarm.ring();
     const { random } = env;
-    this.#queue = new PendingQueue({ random, backoff, turnMax });
+    const onJoin = (lot: string, replica: PendingReplica): void =>
+      this.#explanations.joins(lot, replica, this.#queue.stateOf(replica.uid) === 'parked');
+    this.#queue = new PendingQueue({ random, backoff, turnMax, onReturn: onJoin });
     this.#held = new HeldReplicas({ records, random, backoff });
     this.#explanations = new Explanations({
       ...{ authority, records, env, nowMs, onNews, actor: this.#actor },
@@ -129,9 +142,8 @@ export class SchedulingTerm {
         isOwn,
         nowMs,
         onNews,
+        onJoin,
       },
-      onJoin: (lot, replica) =>
-        this.#explanations.joins(lot, replica, this.#queue.stateOf(replica.uid) === 'parked'),
     });
     this.#outbox = new Outbox<About>({
       ...{ authority, patience, nowMs, onNews, batching: parts.batching ?? batchingDefault },
@@ -200,14 +212,17 @@ export class SchedulingTerm {
   #work(): boolean {
     const fromMs = this.#nowMs();
     if (fromMs - this.#sweptAtMs >= sweepMs) this.#sweep(fromMs);
+    this.#intake.takeEasings();
     if (fromMs - this.#wokenAtMs >= wakeEveryMs) {
       this.#wokenAtMs = fromMs;
       if (this.#intake.hasCures) this.#gangs.cured();
       this.#intake.wakeUp();
     }
-    if (fromMs - this.#freshnessAtMs >= freshnessLookMs) {
-      this.#freshnessAtMs = fromMs;
+    if (fromMs - this.#faintAtMs >= faintEveryMs) {
+      this.#faintAtMs = fromMs;
       this.#queue.wake('NodeStale');
+      if (this.#intake.hasFaintCures) this.#gangs.cured();
+      this.#intake.wakeUpFaintly();
     }
     if (this.parts.core.isLooking) this.#look();
     this.#gangs.work(fromMs);
@@ -243,7 +258,9 @@ export class SchedulingTerm {
     const nowMs = this.#nowMs();
     const dues = [
       this.#sweptAtMs + sweepMs,
-      this.#queue.isParkedUnder('NodeStale') ? this.#freshnessAtMs + freshnessLookMs : undefined,
+      this.#intake.hasFaintCures || this.#queue.isParkedUnder('NodeStale')
+        ? this.#faintAtMs + faintEveryMs
+        : undefined,
       this.#intake.hasCures ? this.#wokenAtMs + wakeEveryMs : undefined,
       this.#queue.nextDueMs,
       this.#held.nextDueMs,

@@ -99,6 +99,9 @@ export class CountingCore implements SchedulingCore {
   look(): readonly never[] {
     return [];
   }
+  takeEasings(): readonly never[] {
+    return [];
+  }
   gangView(): undefined {
     return undefined;
   }

@@ -1,103 +1,173 @@
 import { describe, expect, it } from 'vitest';
-import { emptyTenantAccount, type NodeAccount } from '../../model/records.js';
-import { cureOf } from './cures.js';
+import { type Reason, reasons } from '../../model/reasons.js';
+import { emptyTenantAccount, emptyWorkloadAccount, type NodeAccount } from '../../model/records.js';
+import { curesOf, curesOfEasing } from './cures.js';
 
 const account: NodeAccount = {
   gate: { state: 'Open', since: '2026-01-01T00:00:00Z' },
   allocatable: { cpuMilli: 8_000 },
-  devices: {},
+  devices: { gpu: ['gpu-0'] },
   used: { cpuMilli: 4_000 },
-  claims: { devices: { 'gpu-0': 'a' }, ports: {} },
+  claims: { devices: { 'gpu-0': 'a' }, ports: { 80: 'a' } },
   revisions: { 'fraud/web-1': 2 },
 };
 const node = { metadata: { name: 'n', labels: { pool: 'gpu' } }, spec: { taints: [] } };
+const used = { ...emptyTenantAccount, used: { cpuMilli: 10 } };
 const granted = { most: { cpuMilli: 1 }, epoch: { cell: 1, number: 1 }, source: 'Whole' as const };
+const lost = (action: string) => ({ spec: { onNodeLost: { action } } });
+const limit = (maxUnavailable: number) => ({ spec: { disruption: { maxUnavailable } } });
+const agent = (drivers: readonly string[]) => ({ status: { agent: { drivers } } });
+
+/** Changes of records: what each of them is called below. */
+const changes = {
+  'a node comes': ['/o/Node/_/n', undefined, node],
+  'a node is registered': ['/a/node/n', undefined, account],
+  'a node is gone': ['/a/node/n', account, undefined],
+  'a node gets emptier': ['/a/node/n', account, { ...account, used: { cpuMilli: 3_000 } }],
+  'a node offers more': ['/a/node/n', account, { ...account, allocatable: { cpuMilli: 9_000 } }],
+  'a device is given up': ['/a/node/n', account, { ...account, claims: { ...account.claims, devices: {} } }],
+  'a device is found': ['/a/node/n', account, { ...account, devices: { gpu: ['gpu-0', 'gpu-1'] } }],
+  'a port is given up': ['/a/node/n', account, { ...account, claims: { ...account.claims, ports: {} } }],
+  'a neighbour leaves': ['/a/node/n', account, { ...account, revisions: { 'fraud/web-1': 1 } }],
+  'a gate opens': ['/a/node/n', { ...account, gate: { ...account.gate, state: 'Closed' } }, account],
+  'a node registers again': ['/e/n', {}, {}],
+  'a taint goes': ['/o/Node/_/n', { ...node, spec: { taints: [{ key: 'a' }] } }, node],
+  'a label changes': ['/o/Node/_/n', node, { ...node, metadata: { labels: {} } }],
+  'an agent has another driver': ['/s/Node/_/n', agent([]), agent(['process'])],
+  'a tenant uses less': ['/a/tenant/fraud', { ...used, borrowed: used.used }, emptyTenantAccount],
+  'a tenant is granted more': ['/a/tenant/fraud', used, { ...used, grant: granted }],
+  'a tenant uses less of its guarantee': ['/a/tenant/fraud', used, { ...used, borrowed: used.used }],
+  'a tenant changes': ['/o/Tenant/_/fraud', {}, {}],
+  'a region changes': ['/o/Region/_/eu', {}, {}],
+  'a region is gone': ['/o/Region/_/eu', {}, undefined],
+  'a priority class changes': ['/o/PriorityClass/_/high', {}, {}],
+  'a priority class is gone': ['/o/PriorityClass/_/high', {}, undefined],
+  'a workload relies on its fence no more': ['/o/Workload/fraud/web', lost('Fence'), lost('Wait')],
+  'a workload may be disrupted more': ['/o/Workload/fraud/web', limit(0), limit(1)],
+  'a workload is disrupted less': [
+    '/a/workload/fraud/web',
+    { ...emptyWorkloadAccount, disrupted: 1 },
+    emptyWorkloadAccount,
+  ],
+  'replicas of a workload come or go': ['/a/workload/fraud/web', undefined, emptyWorkloadAccount],
+  'a revision comes': ['/o/WorkloadRevision/fraud/web-2', undefined, {}],
+  'a gang starts': ['/s/Gang/fraud/web', {}, {}],
+} as const;
+
+const comes = ['a node comes', 'a node is registered'] as const;
+const shown = [...comes, 'a taint goes', 'a label changes', 'an agent has another driver'] as const;
+const frees = [
+  ...(['a node gets emptier', 'a node offers more', 'a device is given up', 'a device is found'] as const),
+  'a port is given up',
+] as const;
+const room = [
+  ...comes,
+  ...frees,
+  ...(['a taint goes', 'a label changes', 'an agent has another driver'] as const),
+  ...(['a tenant uses less of its guarantee', 'a tenant changes'] as const),
+  ...(['a priority class changes', 'a priority class is gone'] as const),
+  ...(['a workload may be disrupted more', 'a workload is disrupted less'] as const),
+] as const;
+const neighbours = [
+  'a neighbour leaves',
+  'replicas of a workload come or go',
+  'a workload is disrupted less',
+] as const;
+const quota = ['a tenant uses less', 'a tenant is granted more', 'a tenant changes'] as const;
+const opens = [...comes, 'a gate opens', 'a node registers again'] as const;
+
+/** All that cures each reason. Whoever hears one that nothing cures backs off, and is not parked. */
+const cured: Readonly<Record<Reason, readonly (keyof typeof changes)[]>> = {
+  NodeFull: room,
+  DeviceTaken: room,
+  PortTaken: room,
+  QuotaExceeded: quota,
+  GrantExhausted: quota,
+  RegionNotAllowed: shown,
+  ZoneNotAllowed: shown,
+  ResidencyNotAllowed: [...shown, 'a tenant changes', 'a region changes', 'a region is gone'],
+  TenancyNotAllowed: shown,
+  SelectorMismatch: shown,
+  Tainted: shown,
+  FenceUnsupported: [...shown, 'a workload relies on its fence no more'],
+  PoolReserved: [...shown, 'a priority class changes', 'a priority class is gone'],
+  DriverMissing: shown,
+  AntiAffinity: [...shown, ...neighbours, 'a node is gone', 'a revision comes'],
+  AffinityUnmet: [...shown, ...neighbours],
+  SpreadViolated: [...shown, ...neighbours, 'a region changes', 'a region is gone'],
+  PluginRefused: [...shown, ...frees],
+  GateClosed: opens,
+  NodeChanged: opens,
+  NodeStale: opens,
+  NoNode: comes,
+  ReplicaChanged: ['a revision comes'],
+  GangIncomplete: ['a gang starts'],
+  FenceUnsound: [],
+  SlotTaken: [],
+  AlreadyBound: [],
+  HoldGone: [],
+  DisruptionLimit: [],
+  RankTooLow: [],
+  StaleEpoch: [],
+  TooManyVictims: [],
+  NotTaken: [],
+  NotOwner: [],
+  NoSuchEdge: [],
+  GangCommitted: [],
+  EndpointsChanged: [],
+  Contended: [],
+};
+
+describe('what is parked under a reason is woken by exactly these changes', () => {
+  it.each(reasons)('%s', (reason) => {
+    const waking = Object.entries(changes)
+      .filter(([, [key, before, after]]) =>
+        curesOf(key, before, after).some((cure) => cure.reasons.includes(reason)),
+      )
+      .map(([name]) => name);
+    expect(waking.toSorted()).toEqual([...cured[reason]].toSorted());
+  });
+});
 
 describe('what a change can cure', () => {
   it.each([
-    [
-      'nothing when a node gets fuller',
-      '/a/node/n',
-      account,
-      { ...account, used: { cpuMilli: 5_000 } },
-      undefined,
-    ],
-    [
-      'NodeFull when a node gets emptier',
-      '/a/node/n',
-      account,
-      { ...account, used: { cpuMilli: 3_000 } },
-      'NodeFull',
-    ],
-    [
-      'NodeFull when a node offers more',
-      '/a/node/n',
-      account,
-      { ...account, allocatable: { cpuMilli: 9_000 } },
-      'NodeFull',
-    ],
-    [
-      'DeviceTaken when a device is given up',
-      '/a/node/n',
-      account,
-      { ...account, claims: { devices: {}, ports: {} } },
-      'DeviceTaken',
-    ],
-    [
-      'AntiAffinity when a neighbour leaves',
-      '/a/node/n',
-      account,
-      { ...account, revisions: { 'fraud/web-1': 1 } },
-      'AntiAffinity',
-    ],
-    [
-      'GateClosed when a gate opens',
-      '/a/node/n',
-      { ...account, gate: { ...account.gate, state: 'Closed' } },
-      account,
-      'GateClosed',
-    ],
-    ['NodeFull when a node comes', '/a/node/n', undefined, account, 'NodeFull'],
-    [
-      'Tainted when a taint goes',
-      '/o/Node/_/n',
-      { ...node, spec: { taints: [{ key: 'a' }] } },
-      node,
-      'Tainted',
-    ],
-    [
-      'SelectorMismatch when labels change',
-      '/o/Node/_/n',
-      node,
-      { ...node, metadata: { labels: {} } },
-      'SelectorMismatch',
-    ],
-    [
-      'nothing when a node only reports',
-      '/s/Node/_/n',
-      { status: { addresses: [1] } },
-      { status: { addresses: [2] } },
-      undefined,
-    ],
-    ['NodeChanged when a node registers', '/e/n', undefined, {}, 'NodeChanged'],
-    ['nothing when a node is gone', '/a/node/n', account, undefined, undefined],
-  ] as const)('%s', (_, key, before, after, reason) => {
-    const cure = cureOf(key, before, after);
-    if (reason === undefined) expect(cure).toBeUndefined();
-    else expect(cure?.reasons).toContain(reason);
-    expect(cure?.tenant).toBeUndefined();
+    ['a node gets fuller', '/a/node/n', account, { ...account, used: { cpuMilli: 5_000 } }],
+    ['a node only reports', '/s/Node/_/n', { status: { addresses: [1] } }, { status: { addresses: [2] } }],
+    ['a tenant uses more', '/a/tenant/fraud', emptyTenantAccount, used],
+    ['a tenant borrows', '/a/tenant/fraud', emptyTenantAccount, { ...used, borrowed: used.used }],
+    ['a workload is scaled', '/o/Workload/fraud/web', { spec: { replicas: 1 } }, { spec: { replicas: 2 } }],
+    ['a lease is renewed', '/l/scheduler', {}, {}],
+  ])('is nothing when %s', (_, key, before, after) => {
+    expect(curesOf(key, before, after)).toEqual([]);
   });
 
-  it('of a tenant is for that tenant alone: less used, more granted, another residency', () => {
-    const used = { ...emptyTenantAccount, used: { cpuMilli: 10 } };
-    const cures = [
-      cureOf('/a/tenant/fraud', used, emptyTenantAccount),
-      cureOf('/a/tenant/fraud', used, { ...used, grant: granted }),
-      cureOf('/o/Tenant/_/fraud', {}, {}),
-    ];
-    expect(cures.map((cure) => cure?.tenant)).toEqual(['fraud', 'fraud', 'fraud']);
-    for (const cure of cures) expect(cure?.reasons).toContain('QuotaExceeded');
-    expect(cureOf('/a/tenant/fraud', emptyTenantAccount, used)).toBeUndefined();
-    expect(cureOf('/a/workload/fraud/web', undefined, {})).toMatchObject({ tenant: 'fraud' });
+  it('is for one tenant where others have no part in it', () => {
+    for (const [key, before, after] of [
+      changes['a tenant uses less'],
+      changes['a tenant is granted more'],
+      changes['a tenant uses less of its guarantee'],
+      changes['a tenant changes'],
+      changes['a workload relies on its fence no more'],
+      changes['replicas of a workload come or go'],
+      changes['a neighbour leaves'],
+      changes['a gang starts'],
+    ])
+      expect(curesOf(key, before, after).map(({ tenant }) => tenant)).toEqual(['fraud']);
+  });
+
+  it('is limited by the room that there is now, and for who may preempt by all that the node has', () => {
+    expect(curesOf(...changes['a node gets emptier'])).toMatchObject([
+      { room: { cpuMilli: 5_000 }, isFaint: false },
+      { room: { cpuMilli: 8_000 }, isFaint: true },
+    ]);
+  });
+
+  it('is room, quota, neighbours and victims when something that was on its way is given up', () => {
+    const easing = { kind: 'GivenUp', node: 'n', tenant: 'fraud' } as const;
+    const cures = curesOfEasing(easing, account);
+    for (const reason of ['NodeFull', 'QuotaExceeded', 'SpreadViolated', 'AntiAffinity'] as const)
+      expect(cures.filter(({ reasons: all }) => all.includes(reason)).length).toBeGreaterThan(0);
+    expect(cures.find(({ room: some }) => some !== undefined)?.room).toEqual({ cpuMilli: 4_000 });
+    expect(curesOfEasing({ ...easing, kind: 'Found' }, account)).toMatchObject([{ isFaint: true }]);
   });
 });

@@ -32,8 +32,8 @@ export interface Lot extends Omit<LotFacts, 'priority'> {
   /** How many of the list wait, and how many replicas it has in any state. */
   waiting: number;
   members: number;
-  /** Under which reasons it is parked; undefined: it is not. */
-  parkedUnder: readonly Reason[] | undefined;
+  /** With whom it is parked, for each of its reasons; undefined: it is not. */
+  parkedIn: readonly Parked[] | undefined;
   parkedAt: number;
   /** Woken, and has placed nothing since: it is tried with a few. */
   isProbe: boolean;
@@ -45,10 +45,10 @@ export interface Line {
   readonly band: Band;
   /** Lots that are not parked and have somebody waiting, the one whose first has waited longest first. */
   readonly lots: MovableHeap<Lot>;
-  /** Lots that are parked, by reason, the one parked longest first. */
-  readonly parked: Map<Reason, MovableHeap<Lot>>;
-  /** When a change last came that could cure a reason. A lot parked before that is woken. */
-  readonly wokenAt: Map<Reason, number>;
+  /** Lots that are parked, by reason and, where room is short, by what they ask for. */
+  readonly parked: Map<string, Parked>;
+  /** Those of `parked` with a lot that was woken, the one whose first is parked longest first. */
+  readonly woken: MovableHeap<Parked>;
   share: number;
   /** When it last had a turn, so that tenants with equal shares take turns. */
   lastTurn: number;
@@ -58,6 +58,20 @@ export interface Line {
   /** Turns of lots that were not woken since one that was. */
   sinceProbe: number;
   lotCount: number;
+  isActive: boolean;
+}
+
+/** Lots of a line that are parked for one reason and woken together. */
+export interface Parked {
+  readonly name: string;
+  readonly reason: Reason;
+  readonly line: Line;
+  /** Where room is short: the least that one of them asks for. */
+  readonly least: Amount | undefined;
+  /** The one parked longest first. Never empty while it is known to its line. */
+  readonly lots: MovableHeap<Lot>;
+  /** When a change last came that could cure the reason. A lot parked before that is woken. */
+  wokenAt: number;
 }
 
 export interface Band {
@@ -66,4 +80,8 @@ export interface Band {
   readonly ready: MovableHeap<Line>;
   readonly aside: MovableHeap<Line>;
   turns: number;
+  /** How many of its lines have a lot that is not parked. */
+  active: number;
+  /** When it last had a turn. */
+  lastTurn: number;
 }

@@ -5,6 +5,7 @@ import type { PendingReplica } from '../contract.js';
 import { type LotTurn, PendingQueue } from './pending-queue.js';
 
 const cpuMilli = 1_000;
+const onReturn = (): void => undefined;
 
 describe('PendingQueue, whatever happens', () => {
   const step = fc.record({
@@ -17,7 +18,12 @@ describe('PendingQueue, whatever happens', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), fc.integer(), (steps, seed) => {
         const random = new SeededRandom(`queue/${seed}`);
-        const queue = new PendingQueue({ random, backoff: { firstMs: 10, mostMs: 1_000 }, turnMax: 3 });
+        const queue = new PendingQueue({
+          random,
+          backoff: { firstMs: 10, mostMs: 1_000 },
+          turnMax: 3,
+          onReturn,
+        });
         queue.shares.setTotal({ cpuMilli: 100 * cpuMilli });
         const known = new Map<string, { readonly priority: number; out: boolean }>();
         let nowMs = 0;
@@ -81,7 +87,12 @@ describe('PendingQueue, whatever happens', () => {
   it('under constant overload tenants with weights 1 and 3 get 25 and 75 of 100, within 2', () => {
     const random = new SeededRandom('fair');
     for (const capacity of [200, 2_000]) {
-      const queue = new PendingQueue({ random, backoff: { firstMs: 10, mostMs: 1_000 }, turnMax: 256 });
+      const queue = new PendingQueue({
+        random,
+        backoff: { firstMs: 10, mostMs: 1_000 },
+        turnMax: 256,
+        onReturn,
+      });
       queue.shares.setTotal({ cpuMilli: capacity * cpuMilli });
       queue.shares.setWeight('a', 1);
       queue.shares.setWeight('b', 3);

@@ -1,20 +1,39 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../../env/random.js';
+import type { Amount } from '../../model/amount.js';
+import type { Reason } from '../../model/reasons.js';
 import type { PendingReplica } from '../contract.js';
 import type { LotFacts } from './lots.js';
-import { PendingQueue } from './pending-queue.js';
+import { type LotTurn, PendingQueue } from './pending-queue.js';
 
 const newQueue = (turnMax = 256): PendingQueue =>
-  new PendingQueue({ random: new SeededRandom('q'), backoff: { firstMs: 100, mostMs: 10_000 }, turnMax });
+  new PendingQueue({
+    random: new SeededRandom('q'),
+    backoff: { firstMs: 100, mostMs: 10_000 },
+    turnMax,
+    onReturn: () => undefined,
+  });
 
 const replica = (uid: string, tenant = 'a', lot = 'web', sinceMs = 0): PendingReplica => ({
   ...{ uid, name: uid, tenant, sinceMs, workload: lot, slot: uid, classKey: `${tenant}/${lot}` },
 });
-const facts = (one: PendingReplica, priority = 0): LotFacts => ({
-  ...{ lot: one.classKey, priority, amount: { cpuMilli: 1_000 } },
+const facts = (one: PendingReplica, priority = 0, cpuMilli = 1_000): LotFacts => ({
+  ...{ lot: one.classKey, priority, amount: { cpuMilli } },
 });
-const add = (queue: PendingQueue, one: PendingReplica, priority = 0): void =>
-  queue.add(one, facts(one, priority));
+const add = (queue: PendingQueue, one: PendingReplica, priority = 0, cpuMilli = 1_000): void =>
+  queue.add(one, facts(one, priority, cpuMilli));
+/** Takes a turn and places nobody. */
+const tryInVain = (queue: PendingQueue, reasons: readonly Reason[] = ['NodeFull']): string | undefined => {
+  const turn = queue.take(0);
+  if (turn !== undefined)
+    queue.answer(
+      turn,
+      0,
+      turn.replicas.map(({ uid }) => uid),
+      reasons,
+    );
+  return turn?.lot;
+};
 const uids = (queue: PendingQueue, nowMs = 0): readonly string[] | undefined =>
   queue.take(nowMs)?.replicas.map(({ uid }) => uid);
 
@@ -46,7 +65,7 @@ describe('PendingQueue', () => {
     add(queue, replica('4'));
     expect(['1', '2', '3', '4'].map((uid) => queue.stateOf(uid))).toEqual(Array(4).fill('parked'));
     for (const reason of ['QuotaExceeded', 'GateClosed'] as const) queue.wake(reason);
-    queue.wake('Tainted', 'another tenant');
+    queue.wake('Tainted', { tenant: 'another tenant' });
     expect(uids(queue)).toBeUndefined();
     queue.wake('Tainted');
     expect(uids(queue)).toEqual(['1', '2', '3', '4']);
@@ -127,6 +146,95 @@ describe('PendingQueue', () => {
         expect(turnsUntilPlaced(100)).toBeLessThan(160);
       }
     }
+  });
+
+  it('wakes for room only who may find enough of it, and all where nobody says how much there is', () => {
+    const queue = newQueue();
+    for (const cpu of [1, 2, 4, 64]) add(queue, replica(`c${cpu}`, 'a', `w${cpu}`), 0, cpu * 1_000);
+    while (tryInVain(queue) !== undefined);
+    const triedWith = (room?: Amount): readonly (string | undefined)[] => {
+      queue.wake('NodeFull', room === undefined ? {} : { room });
+      const tried: string[] = [];
+      for (let lot = tryInVain(queue); lot !== undefined; lot = tryInVain(queue)) tried.push(lot);
+      return tried;
+    };
+    expect(triedWith({ cpuMilli: 500 })).toEqual([]);
+    expect(triedWith({ cpuMilli: 2_000 })).toEqual(['a/w1', 'a/w2']);
+    expect(triedWith({ memoryBytes: 1e9 })).toEqual([]);
+    expect(triedWith({ cpuMilli: 8_000 })).toEqual(['a/w4', 'a/w1', 'a/w2']);
+    expect(triedWith()).toEqual(['a/w64', 'a/w4', 'a/w1', 'a/w2']);
+  });
+
+  it('[L10] what was woken in vain takes at most four turns in a row from lower bands, woken or new', () => {
+    const queue = newQueue();
+    for (let at = 0; at < 100; at++) add(queue, replica(`h${at}`, 'a', `high-${at}`), 10);
+    add(queue, replica('m', 'b', 'middle'), 5);
+    add(queue, replica('l', 'c', 'low'), 1);
+    while (tryInVain(queue) !== undefined);
+    for (const uid of ['n1', 'n2']) add(queue, replica(uid, 'd', uid));
+    const tried: string[] = [];
+    for (let at = 0; at < 24; at++) {
+      // Something ends all the time.
+      queue.wake('NodeFull');
+      tried.push(tryInVain(queue, at === 4 ? ['Tainted'] : ['NodeFull']) ?? '');
+    }
+    const lower = tried.flatMap((lot, at) => (lot.startsWith('a/') ? [] : [`${at} ${lot}`]));
+    expect(lower).toEqual(['4 d/n1', '9 d/n2', '14 b/middle', '18 c/low', '22 d/n2']);
+  });
+
+  it('goes on with a higher band for as long as what was woken there finds a place', () => {
+    const queue = newQueue();
+    for (let at = 0; at < 20; at++) add(queue, replica(`h${at}`, 'a', `high-${at}`), 10);
+    while (tryInVain(queue) !== undefined);
+    for (let at = 0; at < 100; at++) add(queue, replica(`l${at}`, 'b', 'low'));
+    queue.wake('NodeFull');
+    for (let at = 0; at < 20; at++) {
+      const turn = queue.take(0);
+      expect(turn?.lot).toMatch(/^a\/high/);
+      queue.answer(turn as LotTurn, 1, [], []);
+      queue.remove(turn?.replicas[0]?.uid ?? '');
+    }
+    expect(queue.take(0)?.replicas).toHaveLength(100);
+  });
+
+  it('hands out a few only of a lower band while what was woken in a higher one has not been tried', () => {
+    const queue = newQueue();
+    for (let at = 0; at < 20; at++) add(queue, replica(`h${at}`, 'a', `high-${at}`), 10);
+    while (tryInVain(queue) !== undefined);
+    for (let at = 0; at < 100; at++) add(queue, replica(`l${at}`, 'b', 'low'));
+    queue.wake('NodeFull');
+    for (let at = 0; at < 4; at++) tryInVain(queue);
+    expect(queue.take(0)?.replicas).toHaveLength(8);
+  });
+
+  it('passes over a tenant that fails again and again for as long as before when all are woken', () => {
+    const queue = newQueue();
+    for (let at = 0; at < 200; at++) add(queue, replica(`v${at}`, 'vain', `v${at}`));
+    while (tryInVain(queue) !== undefined);
+    for (let at = 0; at < 100; at++) add(queue, replica(`g${at}`, 'good', `g${at}`));
+    const vainTurns = (turns: number): number => {
+      let vain = 0;
+      for (let at = 0; at < turns; at++) {
+        const turn = queue.take(0) as LotTurn;
+        const isVain = turn.lot.startsWith('vain/');
+        vain += isVain ? 1 : 0;
+        queue.answer(turn, isVain ? 0 : 1, isVain ? turn.replicas.map(({ uid }) => uid) : [], ['NodeFull']);
+      }
+      return vain;
+    };
+    queue.wake('NodeFull');
+    expect(vainTurns(40)).toBe(1);
+    queue.wake('NodeFull', { tenant: 'vain' });
+    expect(vainTurns(40)).toBeGreaterThan(4);
+  });
+
+  it('[L2] a lot that was woken stays so when its priority changes', () => {
+    const queue = newQueue();
+    add(queue, replica('1'));
+    tryInVain(queue, ['Tainted']);
+    queue.wake('Tainted');
+    queue.reprioritize(() => 10);
+    expect(uids(queue)).toEqual(['1']);
   });
 
   it('holds 100,000 in one class and in as many classes, at a few microseconds each', () => {

@@ -2,10 +2,12 @@ import { type Backoff, backoffAfter } from '../../env/backoff.js';
 import { EventHeap, type HeapEvent } from '../../env/event-heap.js';
 import { Fifo } from '../../env/fifo.js';
 import type { Random } from '../../env/random.js';
+import type { Amount } from '../../model/amount.js';
 import { type Reason, reasons as allReasons } from '../../model/reasons.js';
 import type { ClassKey, PendingReplica, Turn } from '../contract.js';
-import type { Band, Item, Line, Lot, LotFacts } from './lots.js';
+import type { Band, Item, Line, Lot, LotFacts, Parked } from './lots.js';
 import { MovableHeap } from './movable-heap.js';
+import { isWithin, leastOfAsk, nameOfAsk } from './room.js';
 import { TenantShares } from './tenant-shares.js';
 
 /** A turn, and the lot it was taken from. */
@@ -18,6 +20,14 @@ export interface PendingQueueOptions {
   readonly backoff: Backoff;
   /** A turn hands out at most so many. */
   readonly turnMax: number;
+  /** One comes back to its lot after a backoff. */
+  readonly onReturn: (lot: string, replica: PendingReplica) => void;
+}
+
+/** Whom a wake is for: all, those of one tenant, or those that may find room. */
+export interface WakeScope {
+  readonly tenant?: string;
+  readonly room?: Amount;
 }
 
 interface Due extends HeapEvent {
@@ -27,8 +37,12 @@ interface Due extends HeapEvent {
 /** A woken lot is tried with so many at first, and has every so-manieth turn of its tenant while others wait. */
 const probeMax = 8;
 const probeEvery = 4;
+/** After so many probes in a row that placed nothing a lower band has a turn. */
+const vainMax = 4;
 /** A tenant whose turns place nothing is passed over for at most so many. */
 const asideMax = 64;
+/** Where room is short, lots are woken only by as much of it as they ask for. */
+const roomReasons: ReadonlySet<Reason> = new Set<Reason>(['NodeFull', 'DeviceTaken', 'PortTaken']);
 /** How far above the next tenant's share a turn may bring one: small, so that weights count in small cells too. */
 const shareQuantum = 0.0025;
 const staleMin = 64;
@@ -41,21 +55,29 @@ const staleMin = 64;
  * not parked, and under each of its reasons exactly while it is parked. A line is in `ready` or `aside` of its band
  * exactly while it has a lot that is not parked, or one that was woken.
  *
+ * Invariant: while a band has a lot that is not parked nobody of a lower one has a turn. One whose lots were all merely
+ * woken goes before lower ones as long as that places something; after `vainMax` turns in a row that place nothing the
+ * lower bands have a turn, of a few replicas: the highest with a lot that is not parked, or else the one that has not
+ * had a turn for longest. So what only fails takes at most four of five turns from whoever else waits.
+ *
  * What cannot be placed costs others little: its lot is parked as a whole, however many replicas it has; waking
- * costs one step for each tenant, and what was woken is tried a few replicas at a time, between turns of others.
+ * costs one step for each tenant and size, and only where there may be room for that; what was woken is tried a few
+ * replicas at a time, between turns of others.
  */
 export class PendingQueue {
   readonly shares = new TenantShares();
   readonly #items = new Map<string, Item>();
   readonly #lots = new Map<string, Lot>();
   readonly #linesOf = new Map<string, Set<Line>>();
-  readonly #parkedLines = new Map<Reason, Set<Line>>();
+  readonly #parked = new Map<Reason, Set<Parked>>();
   readonly #dues = new EventHeap<Due>();
   // Highest priority first.
   #bands: Band[] = [];
   // Orders parking, waking, turns and due times.
   #serial = 0;
   #backingOff = 0;
+  // Turns in a row of woken lots that placed nothing.
+  #vain = 0;
 
   constructor(private readonly options: PendingQueueOptions) {}
 
@@ -72,17 +94,17 @@ export class PendingQueue {
     const item = this.#items.get(uid);
     if (item === undefined || item.state === 'gone') return undefined;
     if (item.state !== 'waiting') return item.state;
-    return item.lot.parkedUnder === undefined ? 'active' : 'parked';
+    return item.lot.parkedIn === undefined ? 'active' : 'parked';
   }
 
   /** By band, how many there are in each state. Goes through all lots: for who looks now and then. */
   counts(): ReadonlyMap<number, Readonly<Record<'active' | 'parked' | 'elsewhere', number>>> {
     const counts = new Map<number, { active: number; parked: number; elsewhere: number }>();
     for (const { priority } of this.#bands) counts.set(priority, { active: 0, parked: 0, elsewhere: 0 });
-    for (const { line, waiting, members, parkedUnder } of this.#lots.values()) {
+    for (const { line, waiting, members, parkedIn } of this.#lots.values()) {
       const count = counts.get(line.band.priority);
       if (count === undefined) continue;
-      count[parkedUnder === undefined ? 'active' : 'parked'] += waiting;
+      count[parkedIn === undefined ? 'active' : 'parked'] += waiting;
       count.elsewhere += members - waiting;
     }
     return counts;
@@ -123,22 +145,20 @@ export class PendingQueue {
   /** The next turn; whoever takes it answers with `answer`, and for each replica that does not get bound. */
   take(nowMs: number): LotTurn | undefined {
     this.#wakeDue(nowMs);
-    for (const band of this.#bands) {
-      const line = nextLine(band);
-      if (line === undefined) continue;
-      const woken = wokenLot(line);
-      const isWokensTurn = line.lots.size === 0 || line.sinceProbe >= probeEvery - 1;
-      const lot = woken !== undefined && isWokensTurn ? woken : line.lots.peek();
-      if (lot === undefined) throw new Error(`tenant ${line.tenant} is ready and nobody of it waits`);
-      line.sinceProbe = lot === woken ? 0 : line.sinceProbe + 1;
-      if (lot === woken) {
-        this.#unpark(lot);
-        lot.isProbe = true;
-      }
-      line.lastTurn = ++this.#serial;
-      return { lot: lot.lot, classKey: lot.classKey, replicas: this.#handOut(lot) };
+    const band = this.#nextBand();
+    const line = band && nextLine(band);
+    if (band === undefined || line === undefined) return undefined;
+    const woken = wokenLot(line);
+    const isWokensTurn = line.lots.size === 0 || line.sinceProbe >= probeEvery - 1;
+    const lot = woken !== undefined && isWokensTurn ? woken : line.lots.peek();
+    if (lot === undefined) throw new Error(`tenant ${line.tenant} is ready and nobody of it waits`);
+    line.sinceProbe = lot === woken ? 0 : line.sinceProbe + 1;
+    if (lot === woken) {
+      this.#unpark(lot);
+      lot.isProbe = true;
     }
-    return undefined;
+    line.lastTurn = band.lastTurn = ++this.#serial;
+    return { lot: lot.lot, classKey: lot.classKey, replicas: this.#handOut(lot) };
   }
 
   /**
@@ -153,7 +173,9 @@ export class PendingQueue {
     if (placed > 0) {
       lot.isProbe = false;
       line.failures = 0;
+      this.#vain = 0;
     } else {
+      if (lot.isProbe) this.#vain += 1;
       line.failures += 1;
       line.asideUntil = line.band.turns + Math.min(asideMax, 2 ** Math.min(line.failures - 1, 6));
     }
@@ -166,8 +188,8 @@ export class PendingQueue {
     const lot = this.#lots.get(lotName);
     if (lot === undefined) return;
     this.#unpark(lot);
-    lot.parkedUnder = reasons;
     lot.parkedAt = ++this.#serial;
+    this.#putUnder(lot, reasons);
     this.#place(lot);
   }
 
@@ -189,19 +211,27 @@ export class PendingQueue {
     this.#dues.push({ atMs: item.dueMs, tiebreak: 0, sequence: ++this.#serial, item });
   }
 
-  /** A change could cure this reason, for all or for one tenant. Wakes exactly what is parked under it. */
-  wake(reason: Reason, tenant?: string): void {
-    for (const line of this.#parkedLines.get(reason) ?? []) {
+  /**
+   * A change could cure this reason. Wakes exactly what is parked under it and in the scope. Each tenant may try at
+   * once, but one that has failed again and again is passed over for as long as before if it fails once more: only
+   * what is for it alone gives it a new start.
+   */
+  wake(reason: Reason, { tenant, room }: WakeScope = {}): void {
+    for (const parked of this.#parked.get(reason) ?? []) {
+      const { line, least } = parked;
       if (tenant !== undefined && line.tenant !== tenant) continue;
-      line.wokenAt.set(reason, ++this.#serial);
-      line.failures = 0;
+      if (room !== undefined && least !== undefined && !isWithin(least, room)) continue;
+      parked.wokenAt = ++this.#serial;
+      const isRanked = line.woken.size > 0 && line.asideUntil === 0;
+      line.woken.put(parked);
       line.asideUntil = 0;
-      this.#rank(line);
+      if (tenant !== undefined) line.failures = 0;
+      if (!isRanked) this.#rank(line);
     }
   }
 
   isParkedUnder(reason: Reason): boolean {
-    return (this.#parkedLines.get(reason)?.size ?? 0) > 0;
+    return (this.#parked.get(reason)?.size ?? 0) > 0;
   }
 
   /** Wakes everything: for wake-ups that were missed. */
@@ -225,12 +255,22 @@ export class PendingQueue {
       const before = lot.line;
       const priority = priorityOf(lot.classKey);
       if (before.band.priority === priority) continue;
-      const { parkedUnder } = lot;
+      const { parkedIn } = lot;
+      const isWoken = parkedIn?.some(({ wokenAt }) => wokenAt > lot.parkedAt) === true;
       this.#unpark(lot);
       before.lots.remove(lot);
       lot.line = this.#lineOf(before.tenant, priority);
       lot.line.lotCount += 1;
-      lot.parkedUnder = parkedUnder;
+      if (parkedIn !== undefined)
+        this.#putUnder(
+          lot,
+          parkedIn.map(({ reason }) => reason),
+        );
+      // A wake is not lost on the way. Others that are parked there may be woken with it.
+      for (const parked of (isWoken && lot.parkedIn) || []) {
+        parked.wokenAt = ++this.#serial;
+        lot.line.woken.put(parked);
+      }
       this.#place(lot);
       this.#leave(before);
     }
@@ -244,6 +284,24 @@ export class PendingQueue {
 
   lotOf(uid: string): string | undefined {
     return this.#items.get(uid)?.lot.lot;
+  }
+
+  /** The highest with somebody to hand out; a lower one if all that this one tries is in vain. */
+  #nextBand(): Band | undefined {
+    let first: Band | undefined;
+    let other: Band | undefined;
+    for (const band of this.#bands) {
+      if (!isReady(band)) continue;
+      if (first === undefined) {
+        if (band.active > 0 || this.#vain < vainMax) return band;
+        first = band;
+      } else if (band.active > 0) {
+        other = band;
+        break;
+      } else if (other === undefined || band.lastTurn < other.lastTurn) other = band;
+    }
+    if (other !== undefined) this.#vain = 0;
+    return other ?? first;
   }
 
   #handOut(lot: Lot): PendingReplica[] {
@@ -266,7 +324,8 @@ export class PendingQueue {
   /** Not so many that the tenant would come far above the one whose turn is next. */
   #turnSize(lot: Lot): number {
     const { line } = lot;
-    const most = lot.isProbe ? probeMax : this.options.turnMax;
+    const isBeforeHigher = this.#bands.some((one) => one.priority > line.band.priority && isReady(one));
+    const most = lot.isProbe || isBeforeHigher ? probeMax : this.options.turnMax;
     line.band.ready.remove(line);
     const next = line.band.ready.peek();
     const step = this.shares.stepOf(line.tenant, lot.amount);
@@ -290,7 +349,7 @@ export class PendingQueue {
       items: new Fifo<Item>(),
       waiting: 0,
       members: 0,
-      parkedUnder: undefined,
+      parkedIn: undefined,
       parkedAt: 0,
       isProbe: false,
     };
@@ -302,7 +361,7 @@ export class PendingQueue {
     let band = this.#bands.find((one) => one.priority === priority);
     if (band === undefined) {
       band = {
-        ...{ priority, lines: new Map<string, Line>(), turns: 0 },
+        ...{ priority, lines: new Map<string, Line>(), turns: 0, active: 0, lastTurn: 0 },
         ready: new MovableHeap<Line>(hasSmallerShare),
         aside: new MovableHeap<Line>((a, b) => a.asideUntil < b.asideUntil),
       };
@@ -311,8 +370,9 @@ export class PendingQueue {
     let line = band.lines.get(tenant);
     if (line === undefined) {
       line = {
-        ...{ tenant, band, lots: new MovableHeap<Lot>(waitsLonger), parked: new Map(), wokenAt: new Map() },
-        ...{ share: 0, lastTurn: 0, failures: 0, asideUntil: 0, sinceProbe: 0, lotCount: 0 },
+        ...{ tenant, band, lots: new MovableHeap<Lot>(waitsLonger), parked: new Map<string, Parked>() },
+        woken: new MovableHeap<Parked>(isParkedLonger),
+        ...{ share: 0, lastTurn: 0, failures: 0, asideUntil: 0, sinceProbe: 0, lotCount: 0, isActive: false },
       };
       band.lines.set(tenant, line);
       const lines = this.#linesOf.get(tenant);
@@ -366,6 +426,7 @@ export class PendingQueue {
       if (due.item.state !== 'backingOff') continue;
       this.#backingOff -= 1;
       this.#wait(due.item, 'last');
+      this.options.onReturn(due.item.lot.lot, due.item.replica);
     }
   }
 
@@ -374,44 +435,58 @@ export class PendingQueue {
     const { line } = lot;
     // Where nobody waits nothing is parked: whoever comes next is tried.
     if (lot.waiting === 0) this.#unpark(lot);
-    if (lot.waiting === 0 || lot.parkedUnder !== undefined) line.lots.remove(lot);
+    if (lot.waiting === 0 || lot.parkedIn !== undefined) line.lots.remove(lot);
     else line.lots.put(lot);
-    for (const reason of lot.parkedUnder ?? []) this.#putUnder(line, reason, lot);
     this.#rank(line);
   }
 
   #unpark(lot: Lot): void {
-    for (const reason of lot.parkedUnder ?? []) this.#takeFrom(lot.line, reason, lot);
-    lot.parkedUnder = undefined;
-  }
-
-  #putUnder(line: Line, reason: Reason, lot: Lot): void {
-    let parked = line.parked.get(reason);
-    if (parked === undefined) {
-      parked = new MovableHeap<Lot>((a, b) => a.parkedAt < b.parkedAt);
-      line.parked.set(reason, parked);
-      const lines = this.#parkedLines.get(reason);
-      if (lines === undefined) this.#parkedLines.set(reason, new Set([line]));
-      else lines.add(line);
+    const { line, parkedIn } = lot;
+    lot.parkedIn = undefined;
+    for (const parked of parkedIn ?? []) {
+      parked.lots.remove(lot);
+      const first = parked.lots.peek();
+      if (first !== undefined && first.parkedAt < parked.wokenAt) line.woken.put(parked);
+      else line.woken.remove(parked);
+      if (first !== undefined) continue;
+      line.parked.delete(parked.name);
+      this.#parked.get(parked.reason)?.delete(parked);
     }
-    parked.put(lot);
   }
 
-  #takeFrom(line: Line, reason: Reason, lot: Lot): void {
-    const parked = line.parked.get(reason);
-    parked?.remove(lot);
-    if (parked === undefined || parked.size > 0) return;
-    line.parked.delete(reason);
-    this.#parkedLines.get(reason)?.delete(line);
+  #putUnder(lot: Lot, reasons: readonly Reason[]): void {
+    lot.parkedIn = reasons.map((reason) => this.#parkedUnder(lot, reason));
+    for (const parked of lot.parkedIn) {
+      parked.lots.put(lot);
+      if (lot.parkedAt < parked.wokenAt) lot.line.woken.put(parked);
+    }
+  }
+
+  #parkedUnder({ line, amount }: Lot, reason: Reason): Parked {
+    const isByAsk = roomReasons.has(reason);
+    const name = isByAsk ? `${reason} ${nameOfAsk(amount)}` : reason;
+    let parked = line.parked.get(name);
+    if (parked === undefined) {
+      const lots = new MovableHeap<Lot>((a, b) => a.parkedAt < b.parkedAt);
+      parked = { name, reason, line, least: isByAsk ? leastOfAsk(amount) : undefined, lots, wokenAt: 0 };
+      line.parked.set(name, parked);
+      const all = this.#parked.get(reason);
+      if (all === undefined) this.#parked.set(reason, new Set([parked]));
+      else all.add(parked);
+    }
+    return parked;
   }
 
   /** Puts a line where it belongs now: ready, passed over for a while, or neither. */
   #rank(line: Line): void {
     const { band } = line;
-    const isReady = line.lots.size > 0 || wokenLot(line) !== undefined;
-    const isAside = isReady && line.asideUntil > band.turns;
+    const isActive = line.lots.size > 0;
+    if (isActive !== line.isActive) band.active += isActive ? 1 : -1;
+    line.isActive = isActive;
+    const hasSome = isActive || line.woken.size > 0;
+    const isAside = hasSome && line.asideUntil > band.turns;
     line.share = this.shares.of(line.tenant);
-    if (isReady && !isAside) band.ready.put(line);
+    if (hasSome && !isAside) band.ready.put(line);
     else band.ready.remove(line);
     if (isAside) band.aside.put(line);
     else band.aside.remove(line);
@@ -441,16 +516,14 @@ function waitsLonger(a: Lot, b: Lot): boolean {
   return sinceA === sinceB ? a.sequence < b.sequence : sinceA < sinceB;
 }
 
-/** The lot of a line that was parked longest of those that a change could have cured since. */
-function wokenLot(line: Line): Lot | undefined {
-  let first: Lot | undefined;
-  for (const [reason, parked] of line.parked) {
-    const lot = parked.peek();
-    if (lot === undefined || lot.parkedAt > (line.wokenAt.get(reason) ?? 0)) continue;
-    if (first === undefined || lot.parkedAt < first.parkedAt) first = lot;
-  }
-  return first;
+function isParkedLonger(a: Parked, b: Parked): boolean {
+  return (a.lots.peek()?.parkedAt ?? 0) < (b.lots.peek()?.parkedAt ?? 0);
 }
+
+/** The lot of a line that was parked longest of those that a change could have cured since. */
+const wokenLot = ({ woken }: Line): Lot | undefined => woken.peek()?.lots.peek();
+
+const isReady = ({ ready, aside }: Band): boolean => ready.size + aside.size > 0;
 
 /** The line of a band whose turn it is. Those passed over come when it is time, or when nobody else is there. */
 function nextLine(band: Band): Line | undefined {
