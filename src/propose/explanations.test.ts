@@ -63,6 +63,23 @@ describe('Explanations', () => {
     expect(await drain()).toEqual(['r1 NodeFull']);
   });
 
+  it('[L6] tell everyone who comes to a parked lot, also while it is gone through', async () => {
+    const { explanations, records, drain } = open(['r1'], { perSecond: 10, burst: 1 });
+    explanations.lotWaits('lot', full);
+    for (const name of ['r2', 'r3']) {
+      records.queue(name);
+      explanations.joins('lot', ref(name), true);
+    }
+    expect([await drain(), await drain(), await drain()]).toEqual([
+      ['r2 NodeFull'],
+      ['r3 NodeFull'],
+      ['r1 NodeFull'],
+    ]);
+    records.queue('r4');
+    explanations.joins('lot', ref('r4'), true);
+    expect(await drain()).toEqual(['r4 NodeFull']);
+  });
+
   it('[L8] write no more than the budget allows, go on where they were, and say when', async () => {
     const { explanations, drain } = open(['r1', 'r2', 'r3'], { perSecond: 10, burst: 2 });
     explanations.lotWaits('lot', full);

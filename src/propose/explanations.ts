@@ -27,9 +27,13 @@ export interface Why {
   readonly decision?: string;
 }
 
-interface Walk {
+/** What a lot is told, or was. */
+interface Told {
   readonly why: Why;
+  /** Those who have not been told yet. */
   readonly replicas: Iterator<ReplicaRef>;
+  /** Somebody has come since it began, whom it does not meet: the lot is gone through again when it waits again. */
+  isShort: boolean;
 }
 
 // What waits is told why, but the writes for it stay a fraction of what the store and this process take (L8), so that
@@ -46,10 +50,10 @@ const looksPerDrain = 512;
  * replica that says so already is left alone, so that under constant inputs nothing is written (L9).
  */
 export class Explanations {
-  readonly #walks = new Map<string, Walk>();
+  readonly #walks = new Map<string, Told>();
   readonly #single = new Map<string, { readonly replica: ReplicaRef; readonly why: Why }>();
-  // Lots that were gone through, and for which reason. As many as there are lots, until the next `forget`.
-  readonly #told = new Map<string, Why>();
+  // Lots that were gone through. As many as there are lots, until the next `forget`.
+  readonly #told = new Map<string, Told>();
   readonly #bucket: TokenBucket;
   #underWay = 0;
   #roundAtMs = Number.NEGATIVE_INFINITY;
@@ -65,17 +69,19 @@ export class Explanations {
   }
 
   lotWaits(lot: string, why: Why): void {
-    if (this.#told.get(lot)?.reason === why.reason || this.#walks.get(lot)?.why.reason === why.reason) return;
+    const told = this.#told.get(lot);
+    if (told?.why.reason === why.reason && !told.isShort) return;
+    if (this.#walks.get(lot)?.why.reason === why.reason) return;
     this.#told.delete(lot);
-    this.#walks.set(lot, { why, replicas: [...this.parts.waitingIn(lot)].values() });
+    this.#walks.set(lot, { why, replicas: [...this.parts.waitingIn(lot)].values(), isShort: false });
   }
 
-  /** Another one came to a lot. If the lot is parked it will have no turn of its own, so it is told what the lot was. */
+  /** Another one came to a lot, or came back and may say something else by now. If the lot is parked it will have no turn of its own, so it is told what the lot was. */
   joins(lot: string, replica: ReplicaRef, isParked: boolean): void {
-    const why = this.#told.get(lot) ?? this.#walks.get(lot)?.why;
-    // Whoever comes is told with the others, when the lot waits again.
-    this.#told.delete(lot);
-    if (why !== undefined && isParked) this.replicaWaits(replica, why);
+    const told = this.#told.get(lot) ?? this.#walks.get(lot);
+    if (told === undefined) return;
+    told.isShort = true;
+    if (isParked) this.replicaWaits(replica, told.why);
   }
 
   replicaWaits(replica: ReplicaRef, why: Why): void {
@@ -107,7 +113,7 @@ export class Explanations {
         this.#tell(next.value, walk.why, nowMs);
       }
       this.#walks.delete(lot);
-      this.#told.set(lot, walk.why);
+      this.#told.set(lot, walk);
     }
   }
 

@@ -155,3 +155,32 @@ describe('what is parked for room', () => {
     expect(cell.scheduler.counters.decisions).toBe(decisions);
   });
 });
+
+describe('[L6] the reason that a replica tells is the one that it waits for', () => {
+  const refused = { kind: 'Rejected', reason: 'GateClosed', message: 'closed', revision: '1' } as const;
+
+  it('when it was refused once and finds no room since', async () => {
+    const cell = openFull();
+    await park(cell);
+    expect(cell.said('r1')).toBe('NodeFull');
+    cell.authority.answer = () => refused;
+    cell.account('n', 0);
+    await cell.forMs(60);
+    cell.account('n', 1_000);
+    await cell.forMs(15_000);
+    expect(cell.said('r1')).toBe('NodeFull');
+  });
+
+  it('when it comes back from a backoff to others that are parked', async () => {
+    const cell = new WokenCell();
+    cell.workload('a', 'web');
+    cell.node('n', 0);
+    cell.authority.answer = () => refused;
+    cell.records.queue('r1');
+    await cell.forMs(30);
+    cell.account('n', 1_000);
+    cell.records.queue('r2');
+    await cell.forMs(15_000);
+    expect([cell.said('r1'), cell.said('r2')]).toEqual(['NodeFull', 'NodeFull']);
+  });
+});
