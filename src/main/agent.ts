@@ -8,7 +8,7 @@ import { hostNodeName } from './host-node-name.js';
 import { parseListenAddress } from './listen-address.js';
 import { nowAndThen } from './now-and-then.js';
 import { runAgent } from './run-agent.js';
-import { userNamed } from './user-named.js';
+import { userOfTenants } from './user-of-tenants.js';
 
 export interface AgentOptions {
   readonly servers: readonly string[];
@@ -58,7 +58,7 @@ export async function agent(
   const running = await runAgent({
     ...{ streams: connection, dial: connection, dir, config, version, env, onProblem, onDefect },
     place: identity.place,
-    user: userFor(config),
+    userOf: userOfTenants(config, onProblem),
     metrics: parseListenAddress(config.metrics ?? metricsUsual),
   }).catch(async (error: unknown) => {
     stop.abort();
@@ -86,15 +86,4 @@ function configFrom(file: string | undefined): AgentConfigSpec {
     throw new BerthError('InvalidAgentConfig', `${file}: ${(cause as Error).message}`, { cause });
   }
   return readAgentConfig(text, file);
-}
-
-/** Jobs of an agent that runs as root run as somebody who may do little, unless its operator says otherwise. */
-function userFor({ runAs }: AgentConfigSpec): { readonly uid: number; readonly gid: number } | undefined {
-  const isRoot = process.getuid?.() === 0;
-  if (!isRoot && runAs !== undefined)
-    throw new BerthError(
-      'InvalidAgentConfig',
-      `spec.runAs: ${runAs}: only an agent that runs as root may choose`,
-    );
-  return !isRoot || runAs === 'root' ? undefined : userNamed(runAs ?? 'nobody');
 }

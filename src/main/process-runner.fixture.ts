@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProcessRunner } from '../agent/drivers/process-runner.js';
 import type { Launch, RunEnd, RunnerEvent } from '../agent/runner.js';
+import type { UserOf } from '../agent/supervisor/run-spec.js';
 import { plusMs } from '../env/instant.js';
 import { realEnv } from '../env/real.js';
 import type { Template } from '../model/parts/template.js';
@@ -53,10 +54,10 @@ export class RunnerHome {
   }
 
   /** As another life of the agent does. */
-  async open(user?: { readonly uid: number; readonly gid: number }): Promise<ProcessRunner> {
+  async open(userOf?: UserOf): Promise<ProcessRunner> {
     const runner = await openProcessRunner({
       ...{ dir: this.dir, node: 'n1', env, onProblem: (message: string) => void this.problems.push(message) },
-      ...(user !== undefined && { user }),
+      ...(userOf !== undefined && { userOf }),
     });
     this.#opened.push(runner);
     runner.attach((event) => this.events.push(event));

@@ -1,8 +1,12 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { allPids as pids } from '../agent/process/proc.js';
+import { allPids as pids, readOr } from '../agent/process/proc.js';
 import type { ProcessRunner } from '../agent/drivers/process-runner.js';
 import { launch, permitFor, RunnerHome, shell, until } from './process-runner.fixture.js';
+
+/** Processes of this machine that were started with this word. */
+const withWord = (word: string): number[] =>
+  pids().filter((pid) => readOr(`/proc/${pid}/cmdline`)?.split('\0').includes(word) === true);
 
 const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
@@ -137,14 +141,37 @@ describe('a process', () => {
     'runs as another user where its agent is told so, and owns its scratch',
     async () => {
       chmodSync(home.dir, 0o711);
-      const nobody = { uid: 65_534, gid: 65_534 };
-      const other = await home.open(nobody);
+      const other = await home.open(() => ({ uid: 65_534, gid: 65_534 }));
       other.start(launch('a', shell('id -u >who; id -G >>who; echo word; exit 2')));
       expect(await home.ended('a')).toEqual({ reason: 'Exited', exitCode: 2 });
       expect(home.file('a', 'who')).toBe('65534\n65534\n');
       expect(logText('a')).toContain('"message":"word"');
     },
   );
+
+  it.runIf(process.getuid?.() === 0)(
+    'reaches its own home, and nothing of another: neither environment nor output, however alike their users are',
+    async () => {
+      chmodSync(home.dir, 0o711);
+      const other = await home.open(() => ({ uid: 65_534, gid: 65_534 }));
+      other.start(launch('red', shell('touch up; exec sleep 4333.5'), { env: { PASSWORD: 'of red' } }));
+      await until('it is up', () => home.file('red', 'up') !== undefined);
+      const reads = ['environment', 'stdout'].map((name) => `cat ${home.dir}/runs/red/1/${name} && exit 9`);
+      const text = `${reads.join('; ')}; echo forged >>${home.dir}/runs/red/1/stdout && exit 8`;
+      other.start(
+        launch('blue', shell(`${text}; ls ${home.dir}/runs && exit 7; touch "$HOME/own"; exit $?`)),
+      );
+      expect(await home.ended('blue')).toEqual({ reason: 'Exited', exitCode: 0 });
+      expect(home.file('blue', 'own')).toBe('');
+    },
+  );
+
+  it.runIf(process.getuid?.() === 0)('may open its own output by name', async () => {
+    const other = await home.open(() => ({ uid: 65_534, gid: 65_534 }));
+    other.start(launch('a', shell('echo by name >/dev/stdout')));
+    expect(await home.ended('a')).toEqual({ reason: 'Exited', exitCode: 0 });
+    expect(logText('a')).toContain('"message":"by name"');
+  });
 
   it('what is not there is said to have stopped', async () => {
     runner.stop('never', 1);
@@ -163,7 +190,34 @@ describe('a process', () => {
   });
 });
 
+/** Runs a command beside a job to its end; what it printed. */
+const printed = (uid: string, command: readonly string[]): Promise<string> =>
+  new Promise((resolve) => {
+    let said = '';
+    runner.exec(
+      uid,
+      { command },
+      {
+        onOutput: (_, bytes) => (said += Buffer.from(bytes).toString()),
+        onExit: (code, message) => resolve(code === 0 ? said : `${said}${code} ${message}`),
+      },
+    );
+  });
+
 describe('beside a process', () => {
+  it('a command has the environment of the job, and nothing of the agent', async () => {
+    process.env['SECRET_OF_THE_AGENT'] = 'whatever';
+    try {
+      runner.start(launch('a', ['sleep', '4334.5'], { env: { WORD: 'hello' } }));
+      await home.running('a');
+      const names = (await printed('a', ['env'])).split('\n').map((line) => line.split('=')[0]);
+      expect(names).toContain('WORD');
+      expect(names).not.toContain('SECRET_OF_THE_AGENT');
+    } finally {
+      delete process.env['SECRET_OF_THE_AGENT'];
+    }
+  });
+
   it('a command runs in its surroundings', async () => {
     runner.start(launch('a', ['sleep', '4325.5'], { env: { WORD: 'hello' } }));
     await home.running('a');
@@ -199,9 +253,41 @@ describe('beside a process', () => {
       );
     });
     expect(code, said).toBe(0);
-    const [own, beside] = said.split('beside:\n');
-    expect(beside).toBe(own);
+    const [own = '', beside = ''] = said.split('beside:\n');
+    // It has one of its own within one of them, by which it is found.
+    expect(beside.replace(/\/beside-.*/, '')).toBe(own);
     expect(own).toContain('berth');
+  });
+
+  it.each([undefined, { columns: 80, rows: 24 }])(
+    'all of a command ends when it is cut off, also in sessions of its own or deaf to a hangup (terminal: %o)',
+    async (tty) => {
+      runner.start(launch('a', ['sleep', '4335.5']));
+      await home.running('a');
+      const text =
+        'trap "" HUP; setsid sleep 4336.5 & setsid -f sh -c "sleep 4336.5; :"; echo up; sleep 4336.5';
+      await new Promise<void>((resolve) => {
+        const onOutput = (_: string, bytes: Uint8Array): void => {
+          if (Buffer.from(bytes).toString().includes('up')) session.kill();
+        };
+        const onExit = (): void => resolve();
+        const request = { command: shell(text), ...(tty !== undefined && { tty }) };
+        const session = runner.exec('a', request, { onOutput, onExit });
+      });
+      await until('nothing of it is left', () => withWord('4336.5').length === 0);
+      expect(withWord('4335.5')).not.toEqual([]);
+    },
+  );
+
+  it('a runner that closes ends what runs beside its jobs', async () => {
+    runner.start(launch('a', ['sleep', '4337.5']));
+    await home.running('a');
+    const exited = printed('a', shell('setsid sleep 4338.5 & echo up; sleep 4338.5'));
+    await until('it runs', () => withWord('4338.5').length >= 2);
+    runner.close();
+    await exited;
+    await until('nothing of it is left', () => withWord('4338.5').length === 0);
+    expect(withWord('4337.5')).not.toEqual([]);
   });
 
   it('a person has a terminal', async () => {

@@ -8,7 +8,7 @@ import { NodeSession } from '../agent/node-session.js';
 import { RefusalFile } from '../agent/refusals.js';
 import { cgroupName } from '../agent/process/cgroup-name.js';
 import { AgentSessions } from '../agent/sessions/agent-sessions.js';
-import type { RunSpec } from '../agent/supervisor/machine.js';
+import type { UserOf } from '../agent/supervisor/run-spec.js';
 import { KeptDriver } from '../agent/upkeep/kept-driver.js';
 import type { Place } from '../agent/upkeep/launch.js';
 import { NetworkProbes } from '../agent/upkeep/network-probes.js';
@@ -34,8 +34,8 @@ export interface RunAgentParts {
   readonly dir: string;
   readonly place: Place;
   readonly config: AgentConfigSpec;
-  /** Who processes run as; undefined: who the agent runs as. */
-  readonly user: RunSpec['user'];
+  /** Undefined: processes run as whoever the agent runs as. */
+  readonly userOf: UserOf | undefined;
   /** Where what its replicas use is told; undefined: nowhere. */
   readonly metrics: ListenAddress | undefined;
   readonly version: string;
@@ -57,7 +57,7 @@ const logSweepMs = 5 * 60_000;
 
 /** The agent of this machine over any connection to a control plane. */
 export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
-  const { streams, dial, place, config, user, version, env, onProblem, onDefect } = parts;
+  const { streams, dial, place, config, userOf, version, env, onProblem, onDefect } = parts;
   // The supervisor is elsewhere in the tree of directories.
   const dir = resolve(parts.dir);
   mkdirSync(dir, { recursive: true, mode: 0o711 });
@@ -69,7 +69,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
     for (const message of overstated(machine, config)) problem(message);
     const processes = await openProcessRunner({
       ...{ dir, node: place.node, env, onProblem: problem },
-      ...(user !== undefined && { user }),
+      ...(userOf !== undefined && { userOf }),
     });
     const logs = new KeptLogs({
       ...{ dir: join(dir, 'logs'), env },

@@ -63,7 +63,7 @@ export async function up(options: UpOptions): Promise<Running> {
         import('./host-node-name.js'),
       ]);
       const agent = await runAgent({
-        ...{ ...options, streams, dial: running.sessions, user: undefined, metrics: undefined },
+        ...{ ...options, streams, dial: running.sessions, userOf: undefined, metrics: undefined },
         config: { address: '127.0.0.1' },
         dir: join(options.dir, 'agent'),
         place: { node: hostNodeName(), region: 'local', zone: 'local' },

@@ -2,8 +2,9 @@ import type { Env } from '../../env/env.js';
 import { cgroupName } from '../process/cgroup-name.js';
 import { Cgroups } from '../process/cgroups.js';
 import { execBeside } from '../process/exec-beside.js';
-import { execLine, type Isolation } from '../process/launch-line.js';
+import { execLine, type Isolation, wrapperEnvironment } from '../process/launch-line.js';
 import { groupOf } from '../process/process-machine.js';
+import { markedWith } from '../process/process-tree.js';
 import { RunFiles } from '../process/run-files.js';
 import type {
   ExecEars,
@@ -16,10 +17,9 @@ import type {
   Runner,
   RunnerEvent,
 } from '../runner.js';
-import type { RunSpec } from '../supervisor/machine.js';
 import type { Welcome } from '../supervisor/protocol.js';
 import { RunMirror } from '../supervisor/run-mirror.js';
-import { runSpecOf } from '../supervisor/run-spec.js';
+import { runSpecOf, type UserOf } from '../supervisor/run-spec.js';
 import { SupervisorLink } from '../supervisor/supervisor-link.js';
 
 export interface ProcessRunnerParts {
@@ -30,8 +30,8 @@ export interface ProcessRunnerParts {
   /** The file that a supervisor runs, and what it is told besides the directory. */
   readonly program: string;
   readonly words?: readonly string[];
-  /** Who jobs run as. Undefined: who the agent runs as. */
-  readonly user?: RunSpec['user'];
+  /** Undefined: jobs run as whoever the agent runs as. */
+  readonly userOf?: UserOf;
   readonly env: Env;
   readonly onProblem: (message: string) => void;
 }
@@ -43,6 +43,8 @@ export class ProcessRunner implements Runner {
   readonly #link: SupervisorLink;
   readonly #files: RunFiles;
   readonly #cgroups: Cgroups;
+  // Commands that run beside jobs: sessions and probes.
+  readonly #beside = new Set<ExecSession>();
   #facts: Welcome | undefined;
 
   private constructor(private readonly parts: ProcessRunnerParts) {
@@ -113,13 +115,24 @@ export class ProcessRunner implements Runner {
       this.parts.env.after(0, () => ears.onExit(undefined, 'it does not run'));
       return deadSession;
     }
+    const id = this.parts.env.uuid();
+    const group = this.#cgroups.find(groupOf(run))?.within(`beside-${id}`);
     const target = {
-      ...{ pid: Number(run.state.driverId), user: this.parts.user },
+      ...{ pid: Number(run.state.driverId), user: this.#files.userOf(uid) },
       environmentFile: this.#files.environment(run),
-      cgroupFiles: this.#cgroups.find(groupOf(run))?.joinFiles ?? [],
+      cgroupFiles: group?.joinFiles ?? [],
     };
-    const line = execLine(target, this.#isolation, request.command);
-    return execBeside(line, request, ears, this.#files.scratch(uid));
+    const session = execBeside(execLine(target, this.#isolation, request.command), request, ears, {
+      ...{ directory: this.#files.scratch(uid), env: this.parts.env },
+      variables: { ...wrapperEnvironment(), [besideMark]: id },
+      pids: () => group?.pids() ?? markedWith(besideMark, id),
+      onOver: () => {
+        this.#beside.delete(session);
+        group?.remove();
+      },
+    });
+    this.#beside.add(session);
+    return session;
   }
 
   usage(uid: string): MeasuredUsage | undefined {
@@ -128,14 +141,20 @@ export class ProcessRunner implements Runner {
     return used && { ...used, measuredAt: this.parts.env.clock.boot() };
   }
 
-  /** Leaves what runs to the supervisor. */
+  /** Leaves what runs to the supervisor, but for commands beside it: nobody hears them any more. */
   close(): void {
+    this.#endBeside();
     this.#link.close();
   }
 
   /** Ends all jobs and the supervisor: a clean stop of the machine's agent. */
   end(graceSeconds: number): Promise<void> {
+    this.#endBeside();
     return this.#link.end(graceSeconds);
+  }
+
+  #endBeside(): void {
+    for (const session of this.#beside) session.kill();
   }
 
   get #isolation(): Isolation {
@@ -144,6 +163,9 @@ export class ProcessRunner implements Runner {
     return { kind: 'Namespace', needsUserNamespace: kind === 'UserNamespace' };
   }
 }
+
+// How the processes of a command are found where the machine has no control groups for us.
+const besideMark = 'BERTH_BESIDE';
 
 const deadSession: ExecSession = {
   write: () => undefined,

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { defineKind } from '../../model/define-kind.js';
-import { choice, listByKey, mapOf, record, setOf, text } from '../../model/fields.js';
+import { choice, count, listByKey, mapOf, record, setOf, text } from '../../model/fields.js';
 import { checkLabelKey, checkLabelValue } from '../../model/labels.js';
 import type { FieldError } from '../../model/object.js';
 import { amountFields } from '../../model/parts/amounts.js';
@@ -47,8 +47,16 @@ const spec = record(
       { minLength: 1, maxLength: 300 },
     ),
     runAs: text(
-      'The user that processes run as, if the agent runs as root. Default "nobody"; "root" allows everything.',
+      'One user that processes of all tenants run as, if the agent runs as root; "root" allows everything. Each tenant has its own if left out.',
       { minLength: 1, maxLength: 64 },
+    ),
+    tenantUsers: record(
+      'The ids of users and groups that tenants get, if the agent runs as root. Nothing else may have them. Default 2001000000 to 2100999999.',
+      {
+        from: count('The first of them.', { minimum: 1_000 }),
+        count: count('How many. Fewer make it likelier that two tenants share one.', { minimum: 1 }),
+      },
+      {},
     ),
   },
 );

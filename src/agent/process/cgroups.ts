@@ -11,8 +11,10 @@ export interface Cgroup {
   readonly joinFiles: readonly string[];
   oomKills(): number;
   usage(): RunUsage;
-  /** Those in it. */
+  /** Those in it, commands beside the job included. */
   pids(): number[];
+  /** A group within it, for a command beside the job: it counts with the job, and can be found apart from it. */
+  within(name: string): Pick<Cgroup, 'joinFiles' | 'pids' | 'remove'>;
   /** Goes once it is empty. */
   remove(): void;
 }
@@ -68,14 +70,11 @@ export class Cgroups {
     const directories = this.#directories(run);
     if (directories.length === 0) return undefined;
     return {
-      // A thread that moves itself takes no lock that all processes of the machine share; a whole process does.
-      joinFiles: [...this.#byVersion(run)].map(([directory, version]) =>
-        join(directory, version === 1 ? 'tasks' : 'cgroup.procs'),
-      ),
+      joinFiles: [...this.#byVersion(run)].map(([directory, version]) => joinFile(directory, version)),
       oomKills: () => this.#oomKills(run),
       usage: () => this.#usage(run),
-      pids: () =>
-        (readOr(join(directories[0] ?? '', 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number),
+      pids: () => pidsIn(directories[0] ?? ''),
+      within: (name) => this.#within(run, name),
       remove: () => {
         for (const directory of directories) removeGroup(directory);
       },
@@ -92,6 +91,20 @@ export class Cgroups {
   remove(): void {
     this.sweep(() => false);
     for (const parent of this.#directories('.')) removeGroup(parent);
+  }
+
+  // In one tree only. With version 1 that of `pids`, where a group counts with the one around it on every kernel.
+  #within(run: string, name: string): ReturnType<Cgroup['within']> {
+    const groups = this.#byVersion(run);
+    const { pids } = this.layout;
+    const around = pids === undefined ? ([...groups.keys()][0] ?? '') : this.#path(pids.base, run);
+    const directory = join(around, name);
+    mkdirSync(directory, { recursive: true });
+    return {
+      joinFiles: [...groups].map(([each, version]) => joinFile(each === around ? directory : each, version)),
+      pids: () => pidsIn(directory),
+      remove: () => removeGroup(directory),
+    };
   }
 
   #limitMemory(run: string, bytes: number): void {
@@ -177,18 +190,33 @@ function prepared(base: string, version: 1 | 2, name: string, controller: Contro
   }
 }
 
+// A thread that moves itself takes no lock that all processes of the machine share; a whole process does.
+const joinFile = (directory: string, version: 1 | 2): string =>
+  join(directory, version === 1 ? 'tasks' : 'cgroup.procs');
+
+function pidsIn(directory: string): number[] {
+  const own = (readOr(join(directory, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
+  return [...own, ...directoriesIn(directory).flatMap((name) => pidsIn(join(directory, name)))];
+}
+
 function removeGroup(directory: string): void {
   try {
+    for (const name of directoriesIn(directory)) removeGroup(join(directory, name));
     rmdirSync(directory);
   } catch {
     // Not empty yet, or gone: the next sweep tries again.
   }
 }
 
-const directoriesIn = (parent: string): string[] =>
-  readdirSync(parent, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name);
+/** None if it is gone. */
+function directoriesIn(parent: string): string[] {
+  try {
+    const entries = readdirSync(parent, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
 
 const numberAfter = (text: string | undefined, word: string): number =>
   Number(new RegExp(`^${word} (\\d+)$`, 'm').exec(text ?? '')?.[1] ?? 0);

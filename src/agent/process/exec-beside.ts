@@ -1,36 +1,65 @@
 import { spawn } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
+import type { Env } from '../../env/env.js';
 import type { TerminalSize } from '../../model/sessions.js';
 import type { ExecEars, ExecRequest, ExecSession } from '../runner.js';
 import { latestOnly } from '../latest-only.js';
-import { childrenOf } from './proc.js';
+import { childrenOf, signal } from './proc.js';
+
+/** Where a command runs, and how all that it starts is found. */
+export interface Beside {
+  readonly directory: string;
+  readonly variables: Readonly<Record<string, string>>;
+  /** Every process of it, wherever it went. */
+  pids(): readonly number[];
+  /** It is over. */
+  onOver(): void;
+  readonly env: Pick<Env, 'after'>;
+}
+
+// What is being ended may start something meanwhile: it is looked again so often, and then given up. It ends with the job.
+const looksMax = 40;
+const lookMs = 25;
 
 /** Runs a command line for a session: with pipes, or on a terminal that `script` makes. */
 export function execBeside(
   line: readonly [string, ...string[]],
   { tty }: Pick<ExecRequest, 'tty'>,
   ears: ExecEars,
-  directory: string,
+  beside: Beside,
 ): ExecSession {
+  const { directory: cwd, variables } = beside;
   const [program, ...words] = tty === undefined ? line : onTerminal(line, tty);
-  const child = spawn(program, words, { cwd: directory, stdio: 'pipe', detached: true });
+  const env = tty === undefined ? variables : { TERM: 'xterm', ...variables };
+  const child = spawn(program, words, { cwd, env, stdio: 'pipe', detached: true });
   let isOver = false;
+  let isKilled = false;
   const over = (code: number | undefined, message?: string): void => {
     if (isOver) return;
     isOver = true;
+    if (!isKilled) beside.onOver();
     ears.onExit(code, message);
   };
   child.stdout.on('data', (bytes: Buffer) => ears.onOutput('stdout', bytes));
   child.stderr.on('data', (bytes: Buffer) => ears.onOutput('stderr', bytes));
   child.stdin.on('error', () => undefined);
   child.once('error', (error) => over(undefined, error.message));
-  child.once('close', (code, signal) => {
-    if (signal !== null) over(undefined, `ended by ${signal}`);
+  child.once('close', (code, by) => {
+    if (by !== null) over(undefined, `ended by ${by}`);
     else over(code ?? undefined);
   });
   const resized = latestOnly(({ columns, rows }: TerminalSize, done) =>
     child.pid === undefined ? done() : resizeTerminal(child.pid, columns, rows, done),
   );
+  const endAll = (looks: number): void => {
+    // Those of its group stand around the command: what has put it into the namespace, or on a terminal.
+    const isThere = child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+    if (isThere) signal(-(child.pid ?? 0), 'SIGKILL');
+    const pids = beside.pids();
+    for (const pid of pids) signal(pid, 'SIGKILL');
+    if ((isThere || pids.length > 0) && looks < looksMax) beside.env.after(lookMs, () => endAll(looks + 1));
+    else beside.onOver();
+  };
   return {
     write: (bytes, onTaken) => {
       // What is not taken any more is as good as taken: its end is told by itself.
@@ -48,15 +77,13 @@ export function execBeside(
       child.stdout.resume();
       child.stderr.resume();
     },
-    // Its whole group: nsenter waits for the command it has put into the namespace.
     kill: () => {
-      if (child.pid === undefined || isOver) return;
-      for (const pid of [...childrenOf(child.pid), -child.pid])
-        try {
-          process.kill(pid, 'SIGKILL');
-        } catch {
-          // It has ended meanwhile.
-        }
+      if (isOver || isKilled) return;
+      isKilled = true;
+      endAll(0);
+      // Whoever is left and holds the other ends keeps nobody here.
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+      child.unref();
     },
   };
 }

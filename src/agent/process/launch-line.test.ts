@@ -19,10 +19,10 @@ describe('how a run is started', () => {
     expect(launchLine(spec, namespace, files)).not.toContain('--user');
   });
 
-  it('another user is taken on before the environment of the job is read', () => {
+  it('the environment is opened before another user is taken on, and read after', () => {
     const line = launchLine({ ...spec, user: { uid: 7, gid: 8 } }, namespace, files);
-    expect(line.indexOf('--reuid=7')).toBeLessThan(line.indexOf('/run/environment'));
-    expect(line.slice(-3)).toEqual(['/run/environment', 'work', '--hard']);
+    expect(line.indexOf('/run/environment')).toBeLessThan(line.indexOf('--reuid=7'));
+    expect(line.slice(-3)).toEqual(['berth-job', 'work', '--hard']);
   });
 
   it('a command beside it runs as the same user, however the machine keeps runs together', () => {
@@ -30,7 +30,7 @@ describe('how a run is started', () => {
     for (const isolation of [namespace, { kind: 'Group' } as const]) {
       const line = execLine(run, isolation, ['look']);
       expect(line).toContain('--reuid=7');
-      expect(line.indexOf('--reuid=7')).toBeLessThan(line.indexOf('/run/environment'));
+      expect(line.indexOf('/run/environment')).toBeLessThan(line.indexOf('--reuid=7'));
     }
   });
 

@@ -43,7 +43,10 @@ export class PipePool {
 export type OutputName = 'stdout' | 'stderr';
 export const outputNames: readonly OutputName[] = ['stdout', 'stderr'];
 
-/** What a job is given to write to: both ends, so that it never writes to a pipe that nobody holds. */
+/**
+ * What a job is given to write to: both ends, so that it never writes to a pipe that nobody holds. The pipe is its user's,
+ * so that it may open /dev/stdout; where its name is no job can get (`RunFiles.prepare`).
+ */
 export function openForJob(
   path: string,
   user: { readonly uid: number; readonly gid: number } | undefined,

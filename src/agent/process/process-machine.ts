@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from '../../env/env.js';
 import type { OpenLog, RunEnd } from '../runner.js';
@@ -44,7 +44,7 @@ export class ProcessMachine implements Machine {
     this.canFence = parts.isolation.kind === 'Namespace';
     this.#files = new RunFiles(parts.dir);
     this.#scratches = new ScratchWatch(parts.env);
-    mkdirSync(parts.dir, { recursive: true });
+    this.#files.prepare();
     this.#pipes = new PipePool(this.#files.pipes);
   }
 

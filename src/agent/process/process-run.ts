@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { GateEars, ProcessIdentity, RunExit, RunHandle, RunSpec } from '../supervisor/machine.js';
 import type { Cgroup } from './cgroups.js';
-import type { Isolation } from './launch-line.js';
+import { type Isolation, wrapperEnvironment } from './launch-line.js';
 import { openForJob } from './output-pipes.js';
 import { childrenOf, statOf } from './proc.js';
 import { ProcessTree } from './process-tree.js';
@@ -117,8 +117,3 @@ export class ProcessRun implements RunHandle {
     this.ears.onExit({ ...exit, ...(oomKills > 0 && { oomKills }) });
   }
 }
-
-/** For what stands around the job; nothing of the job's own environment is in it. */
-const wrapperEnvironment = (): Record<string, string> => ({
-  PATH: process.env['PATH'] ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-});

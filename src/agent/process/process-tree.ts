@@ -36,7 +36,7 @@ export class ProcessTree {
       return;
     }
     if (this.isThere()) signal(-pid, 'SIGKILL');
-    for (const each of this.cgroup?.pids() ?? markedWith(markOf(this.run))) signal(each, 'SIGKILL');
+    for (const each of this.cgroup?.pids() ?? markedWith(markName, markOf(this.run))) signal(each, 'SIGKILL');
   }
 }
 
@@ -45,7 +45,8 @@ export const markOf = ({ uid, execution }: Pick<RunFacts, 'uid' | 'execution'>):
   `${uid}/${execution}`;
 export const markName = 'BERTH_RUN';
 
-function markedWith(mark: string): number[] {
-  const words = `${markName}=${mark}`;
+/** The processes that have this variable in their environment. */
+export function markedWith(name: string, value: string): number[] {
+  const words = `${name}=${value}`;
   return allPids().filter((pid) => readOr(`/proc/${pid}/environ`)?.split('\0').includes(words) === true);
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunFacts, RunSpec } from '../supervisor/machine.js';
 import { environmentText } from './launch-line.js';
@@ -26,16 +26,28 @@ export class RunFiles {
     return join(this.dir, 'pipes');
   }
 
-  /** Makes them. What only the job may read belongs to its user. */
+  /** Makes what they are in. Whatever it was before: no job gets into `runs`, every job through to its own scratch. */
+  prepare(): void {
+    for (const [name, mode] of [['runs', 0o700] as const, ['scratch', 0o711] as const]) {
+      const path = join(this.dir, name);
+      mkdirSync(path, { recursive: true });
+      chmodSync(path, mode);
+    }
+  }
+
+  /** Makes them. The environment stays the agent's: what starts the job opens it before it takes on the job's user. */
   make(spec: RunSpec, env: Readonly<Record<string, string>>): void {
     const { uid, user } = spec;
-    mkdirSync(this.execution(spec), { recursive: true });
+    mkdirSync(this.execution(spec), { recursive: true, mode: 0o700 });
     mkdirSync(this.scratch(uid), { recursive: true, mode: 0o700 });
-    const file = this.environment(spec);
-    writeFileSync(file, environmentText(env), { mode: 0o600 });
-    if (user === undefined) return;
-    chownSync(file, user.uid, user.gid);
-    chownSync(this.scratch(uid), user.uid, user.gid);
+    writeFileSync(this.environment(spec), environmentText(env), { mode: 0o600 });
+    if (user !== undefined) chownSync(this.scratch(uid), user.uid, user.gid);
+  }
+
+  /** Who a replica runs as, whatever agent chose that; undefined: who this agent runs as. */
+  userOf(uid: string): RunSpec['user'] {
+    const owner = statSync(this.scratch(uid));
+    return owner.uid === process.getuid?.() ? undefined : { uid: owner.uid, gid: owner.gid };
   }
 
   /** Executions before this one leave nothing but their logs. */

@@ -3,15 +3,19 @@ import { parseQuantity } from '../../model/quantity.js';
 import type { Launch } from '../runner.js';
 import type { RunLimits, RunSpec } from './machine.js';
 
+/** Who the processes of a tenant run as. */
+export type UserOf = (tenant: string) => NonNullable<RunSpec['user']>;
+
 /** An execution as a supervisor is asked for it. */
 export function runSpecOf(
   { binding, execution, command, env }: Launch,
-  { node, user }: { readonly node: string; readonly user?: RunSpec['user'] },
+  { node, userOf }: { readonly node: string; readonly userOf?: UserOf },
 ): RunSpec {
   const { replica, workload, slot, isFenced, template } = binding;
   const { uid, tenant, name } = replica;
   const workingDirectory = template.run.process?.workingDirectory;
   const { scratchLimit } = template;
+  const user = userOf?.(tenant);
   return {
     ...{ uid, execution, isFenced, command: command ?? [], env },
     labels: { tenant, workload, replica: name, uid, slot, execution, node },

@@ -44,7 +44,10 @@ describe('probes over the network', () => {
 
   it('that cannot be asked are answered all the same: what a tenant writes does not end an agent', async () => {
     const exec: Runner['exec'] = (_, { command }, ears) =>
-      execBeside(['/bin/sh', '-c', '"$@"', 'sh', ...command], {}, ears, '/');
+      execBeside(['/bin/sh', '-c', '"$@"', 'sh', ...command], {}, ears, {
+        ...{ directory: '/', variables: {}, env: realEnv() },
+        ...{ pids: () => [], onOver: () => undefined },
+      });
     const probed = { ...{ uid: 'a', host: '127.0.0.1', ports: {}, env: {} }, runner: { exec } };
     const problemOf = (probe: Probe): Promise<string | undefined> =>
       new Promise((resolve) => askProbe({ env: realEnv(), caller: probes }, probe, probed, resolve));
