@@ -49,6 +49,8 @@ export async function runUntilStopped(
     await stop;
     process.stderr.write('stopping\n');
     await running.close();
+    // Everything is closed: whatever would still keep the process, a command that cannot be killed, is not waited for.
+    process.exit();
   } catch (error) {
     fail(error);
     process.exitCode = isBerthError(error) ? (codes[error.code] ?? exitCodes.error) : exitCodes.error;

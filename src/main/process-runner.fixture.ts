@@ -92,7 +92,7 @@ export class RunnerHome {
   }
 
   async close(): Promise<void> {
-    for (const runner of this.#opened.slice(0, -1)) runner.close();
+    for (const runner of this.#opened.slice(0, -1)) await runner.close();
     await this.#opened.at(-1)?.end(0);
     this.#scratch.remove();
   }

@@ -126,7 +126,7 @@ describe('a process', () => {
     runner.start(launch('a', shell('touch up; while [ ! -e go ]; do sleep 0.05; done; exit 5')));
     const pid = await home.running('a');
     await until('it is up', () => home.file('a', 'up') !== undefined);
-    runner.close();
+    await runner.close();
     expect(isAlive(pid)).toBe(true);
     writeFileSync(`${home.dir}/scratch/a/go`, '');
     await until('it has ended', () => !isAlive(pid));
@@ -284,7 +284,7 @@ describe('beside a process', () => {
     await home.running('a');
     const exited = printed('a', shell('setsid sleep 4338.5 & echo up; sleep 4338.5'));
     await until('it runs', () => withWord('4338.5').length >= 2);
-    runner.close();
+    await runner.close();
     await exited;
     await until('nothing of it is left', () => withWord('4338.5').length === 0);
     expect(withWord('4337.5')).not.toEqual([]);
@@ -333,7 +333,7 @@ describe('a supervisor that is stopped', () => {
         );
       });
       expect(said).toBe('here\n');
-      runner.close();
+      await runner.close();
       const next = home.open();
       await until('it is said again', () => saidSilent().length === 2);
       process.kill(supervisor, 'SIGCONT');
@@ -360,7 +360,7 @@ describe('[S5] a fenced process', () => {
     runner.permit(permitFor(3));
     runner.start(launch('a', shell('setsid sleep 4327.5 & exec sleep 4327.5'), { isFenced: true }));
     const pid = await home.running('a');
-    runner.close();
+    await runner.close();
     await until('it is ended', () => !isAlive(pid));
     expect(processesWith('4327.5')).toEqual([]);
     const later = await home.open();

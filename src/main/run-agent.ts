@@ -127,7 +127,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
         await metrics?.close();
         if (jobs === 'EndJobs')
           await Promise.all([processes.end(endGraceSeconds), containers?.end(endGraceSeconds)]);
-        else processes.close();
+        else await processes.close();
         await containers?.close();
         await sweeping;
         refusals.close();

@@ -142,19 +142,20 @@ export class ProcessRunner implements Runner {
   }
 
   /** Leaves what runs to the supervisor, but for commands beside it: nobody hears them any more. */
-  close(): void {
-    this.#endBeside();
+  async close(): Promise<void> {
     this.#link.close();
+    await this.#endBeside();
   }
 
   /** Ends all jobs and the supervisor: a clean stop of the machine's agent. */
-  end(graceSeconds: number): Promise<void> {
-    this.#endBeside();
-    return this.#link.end(graceSeconds);
+  async end(graceSeconds: number): Promise<void> {
+    await Promise.all([this.#endBeside(), this.#link.end(graceSeconds)]);
   }
 
-  #endBeside(): void {
+  /** Within a second: what cannot be ended is given up. */
+  async #endBeside(): Promise<void> {
     for (const session of this.#beside) session.kill();
+    while (this.#beside.size > 0) await this.parts.env.sleep(besideLookMs);
   }
 
   get #isolation(): Isolation {
@@ -166,6 +167,7 @@ export class ProcessRunner implements Runner {
 
 // How the processes of a command are found where the machine has no control groups for us.
 const besideMark = 'BERTH_BESIDE';
+const besideLookMs = 25;
 
 const deadSession: ExecSession = {
   write: () => undefined,

@@ -65,6 +65,9 @@ export class ConnectedSessions implements NodeSessions, SessionDial {
   /** For an agent in the same process. */
   dial(node: string, id: string): Promise<Duplex> {
     const [here, there] = duplexPair();
+    // As the two ends of a connection do: a pair by itself does not pass on that one of them is gone.
+    here.once('close', () => there.destroy());
+    there.once('close', () => here.destroy());
     return new Promise((resolve) => {
       this.accept(node, id, () => here);
       resolve(there);
