@@ -37,7 +37,7 @@ export class DnsServer {
     });
     udp.on('error', parts.onDefect);
     tcp.on('error', parts.onDefect);
-    tcp.on('connection', (socket) => this.#serve(socket));
+    tcp.on('connection', (socket) => void this.#serve(socket));
   }
 
   /** Port 0: any that is free for both. */
@@ -90,42 +90,41 @@ export class DnsServer {
     }
   }
 
-  #serve(socket: Socket): void {
+  /** One question at a time, and others have their turn after each: what is sent in one go may be very many. */
+  async #serve(socket: Socket): Promise<void> {
     if (this.#connections.size >= connectionsMax) {
       socket.destroy();
       return;
     }
+    const { env } = this.parts;
     this.#connections.add(socket);
-    let waiting: Buffer = Buffer.alloc(0);
-    const idle = () => this.parts.env.after(idleMs, () => socket.destroy());
+    const idle = () => env.after(idleMs, () => socket.destroy());
     let timer = idle();
-    socket.on('close', () => {
+    try {
+      let waiting: Buffer = Buffer.alloc(0);
+      for await (const chunk of socket as AsyncIterable<Buffer>) {
+        timer.cancel();
+        timer = idle();
+        waiting = Buffer.concat([waiting, chunk]);
+        while (waiting.length >= 2) {
+          const length = waiting.readUInt16BE(0);
+          if (length > queryBytesMax) return;
+          if (waiting.length < 2 + length) break;
+          const answer = this.#answer(waiting.subarray(2, 2 + length), 'tcp');
+          waiting = waiting.subarray(2 + length);
+          if (answer === undefined || socket.writableLength > tcpBytesMax) return;
+          const prefix = Buffer.alloc(2);
+          prefix.writeUInt16BE(answer.length, 0);
+          socket.write(Buffer.concat([prefix, answer]));
+          await env.yield();
+        }
+      }
+    } catch {
+      // The other end is gone: there is nobody to tell.
+    } finally {
       timer.cancel();
       this.#connections.delete(socket);
-    });
-    // The other end is gone: there is nobody to tell.
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (chunk) => {
-      timer.cancel();
-      timer = idle();
-      waiting = Buffer.concat([waiting, chunk]);
-      while (waiting.length >= 2) {
-        const length = waiting.readUInt16BE(0);
-        if (length > queryBytesMax) {
-          socket.destroy();
-          return;
-        }
-        if (waiting.length < 2 + length) return;
-        const answer = this.#answer(waiting.subarray(2, 2 + length), 'tcp');
-        waiting = waiting.subarray(2 + length);
-        if (answer === undefined || socket.writableLength > tcpBytesMax) {
-          socket.destroy();
-          return;
-        }
-        const prefix = Buffer.alloc(2);
-        prefix.writeUInt16BE(answer.length, 0);
-        socket.write(Buffer.concat([prefix, answer]));
-      }
-    });
+      socket.destroy();
+    }
   }
 }
