@@ -214,12 +214,12 @@ describe('[L4] nothing is left half done', () => {
 });
 
 describe('[L6] whatever waits says why, currently', () => {
-  const saying = (progress: object, observedGeneration = 1): HonestCell => {
+  const saying = (progress: object, observedGeneration = 1, more: object = {}): HonestCell => {
     const cell = queued();
     for (const name of ['web', 'once'])
       cell.transact('user', (draft) => draft.put(objectKey('Workload', 'shop', name), undefined));
     cell.transact('controller-1', (draft) =>
-      draft.put('/s/Workload/shop/app', { status: { observedGeneration, progress } }),
+      draft.put('/s/Workload/shop/app', { status: { observedGeneration, progress, ...more } }),
     );
     return cell;
   };
@@ -229,7 +229,21 @@ describe('[L6] whatever waits says why, currently', () => {
     expect(judged('L6', saying(why))).toEqual([]);
     const cell = saying({ stages: {} });
     cell.run('app-0-1', 'n1');
+    cell.move('app-0-1', 'Serving', 'endpoints-controller');
     expect(judged('L6', cell)).toEqual([]);
+  });
+
+  it('a service that is ready waits for its traffic, and is not available meanwhile', () => {
+    const conditions = [{ type: 'Available', status: 'True', lastTransitionTime: '' }];
+    const waits = { stages: { Ready: 1 }, limitedBy: 'Traffic', reason: 'Wanted' };
+    const ready = (progress: object, more: object = {}): string => {
+      const cell = saying(progress, 1, more);
+      cell.run('app-0-1', 'n1');
+      return judged('L6', cell).join();
+    };
+    expect(ready(waits)).toBe('');
+    expect(ready({ stages: { Ready: 1 } })).toContain('1 Ready, limited by nothing for no reason');
+    expect(ready(waits, { conditions })).toContain('says that it is available; 0 of 1 serve');
   });
 
   it.each([

@@ -14,7 +14,7 @@ const waitingStages: ReadonlySet<Stage> = new Set([
 ]);
 
 /**
- * [L6] Whatever waits says why, currently: a workload with replicas that are not there, or not ready, has a
+ * [L6] Whatever waits says why, currently: a workload with replicas that are not there, or take no traffic, has a
  * progress that names the boundary and the reason, for its present generation and its replicas' present stages.
  */
 export function waitingExplained(state: CellState): LivenessResult {
@@ -25,7 +25,10 @@ export function waitingExplained(state: CellState): LivenessResult {
     if (metadata.deletionTimestamp !== undefined) continue;
     checked += 1;
     const stages = stagesOf(cell, metadata.namespace ?? '', metadata.name);
-    const waiting = [...stages].filter(([stage]) => waitingStages.has(stage));
+    // A batch that runs is where it should be, a service when clients are sent to it.
+    const isWaiting = (stage: Stage): boolean =>
+      waitingStages.has(stage) || (stage === 'Ready' && spec.type !== 'Batch');
+    const waiting = [...stages].filter(([stage]) => isWaiting(stage));
     const desired = (spec.type ?? 'Service') === 'Service' ? (spec.replicas ?? 1) : (status?.desired ?? 0);
     const there = [...stages.values()].reduce((sum, count) => sum + count, 0);
     const isShort = spec.type !== 'Batch' && spec.autoscale === undefined && there < desired;
@@ -39,6 +42,12 @@ export function waitingExplained(state: CellState): LivenessResult {
       messages.push(
         `${at}: ${waiting.map(([stage, count]) => `${count} ${stage}`).join(', ') || 'replicas are missing'}, limited by ${progress?.limitedBy ?? 'nothing'} for ${progress?.reason ?? 'no reason'}`,
       );
+    const serving = stages.get('Serving') ?? 0;
+    const saysAvailable = status?.conditions?.some(
+      ({ type, status: is }) => type === 'Available' && is === 'True',
+    );
+    if (saysAvailable === true && serving < desired)
+      messages.push(`${at} says that it is available; ${serving} of ${desired} serve`);
     if (status?.observedGeneration !== undefined && status.observedGeneration !== metadata.generation)
       messages.push(`${at} is of generation ${status.observedGeneration}, not ${metadata.generation}`);
     for (const [stage, count] of stages)
