@@ -67,7 +67,7 @@ describe('the decision of a turn that makes room', () => {
     });
   });
 
-  it('says what became of the others: no room can be made for them, or there was no time to find out', () => {
+  it('says that for others no room can be made, and is not about those for whom there was no time', () => {
     const full = opened(1);
     expect(kept(full.core.propose(full.turn(2), inTime))).toMatchObject({
       result: 'Partly',
@@ -76,7 +76,11 @@ describe('the decision of a turn that makes room', () => {
     const { core, turn } = opened(2);
     const result = core.propose(turn(2), { ...inTime, mayGoOn: () => false });
     expect([result.plans.length, result.later.length, result.waits.length]).toEqual([1, 1, 0]);
-    expect(result.decision).toMatchObject({ result: 'Partly', reason: 'NodeFull' });
+    expect(result.decision).toMatchObject({
+      result: 'Placed',
+      inputs: { replicas: [{ name: 'urgent-0-1' }] },
+    });
+    expect(replayDecision(kept(result) ?? {}).differences).toEqual([]);
   });
 
   it('run again, is another choice if a node takes the replica as it is', () => {

@@ -81,7 +81,7 @@ export class CellCore {
     const short = result.waits.filter(isShortOfRoom);
     if (short.length === 0) return result;
     const replicas = short.map(({ replica }) => replica);
-    return withRoomMade(result, this.#planner.plan(turn.classKey, replicas, at.mayGoOn));
+    return withRoomMade(turn, result, this.#planner.plan(turn.classKey, replicas, at.mayGoOn));
   }
 }
 

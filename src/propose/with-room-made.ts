@@ -1,19 +1,28 @@
+import type { DecisionDraft, Turn, TurnResult } from './contract.js';
 import type { PreemptionResult } from './preemption.js';
-import type { TurnResult } from './contract.js';
 
-/** A turn after it was asked who could make room for those that no node takes: its decision says what came of that. */
+/**
+ * A turn after it was asked who could make room for those that no node takes: its decision says what came of that. It is
+ * not about those for whom there was no time: they have one of their own when they have had their turn.
+ */
 export function withRoomMade(
-  turn: TurnResult,
+  { replicas }: Turn,
+  before: TurnResult,
   { plans, later }: Pick<PreemptionResult, 'plans' | 'later'>,
 ): TurnResult {
-  if (plans.length + later.length === 0) return turn;
-  const others = new Set([...plans.map(({ replica }) => replica.uid), ...later.map(({ uid }) => uid)]);
-  const waits = turn.waits.filter(({ replica }) => !others.has(replica.uid));
-  const { reason: before, ...draft } = turn.decision;
-  // Who goes on in the next turn found no place in this one, for the reason that all had.
-  const reason = waits[0]?.reason ?? (later.length > 0 ? before : undefined);
-  const placed = turn.placements.length + plans.length;
-  const result = waits.length + later.length === 0 ? 'Placed' : placed === 0 ? 'NotPlaced' : 'Partly';
-  const decision = { ...draft, result, ...(reason !== undefined && { reason }) } as const;
-  return { ...turn, plans, later, waits, decision };
+  if (plans.length + later.length === 0) return before;
+  const postponed = new Set(later.map(({ uid }) => uid));
+  const planned = new Set(plans.map(({ replica }) => replica.uid));
+  const waits = before.waits.filter(({ replica: { uid } }) => !planned.has(uid) && !postponed.has(uid));
+  const { reason: _, inputs, ...draft } = before.decision;
+  const [first] = waits;
+  const placed = before.placements.length + plans.length;
+  const result = first === undefined ? 'Placed' : placed === 0 ? 'NotPlaced' : 'Partly';
+  const decision: DecisionDraft = {
+    ...draft,
+    result,
+    ...(first !== undefined && { reason: first.reason }),
+    ...(inputs && { inputs: { ...inputs, replicas: replicas.filter(({ uid }) => !postponed.has(uid)) } }),
+  };
+  return { ...before, plans, later, waits, decision };
 }
