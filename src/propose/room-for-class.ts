@@ -59,7 +59,7 @@ export class RoomForClass {
   /** For who goes on later with the same class at the same rank. */
   findings(): Findings {
     const candidates = new Map<OccupiedNode, Candidate | 'InVain'>();
-    for (const candidate of this.candidates.inOrder()) candidates.set(candidate.node, candidate);
+    for (const candidate of this.candidates.all()) candidates.set(candidate.node, candidate);
     for (const node of this.inVain) candidates.set(node, 'InVain');
     return { candidates, tried: new Set([...this.found.tried, ...this.tried]) };
   }
