@@ -48,6 +48,23 @@ function opened() {
 }
 
 describe('the picture of a cell', () => {
+  it('tells once that a placement on its way was given up, and nothing of one that is charged now', () => {
+    const givenUp = { kind: 'GivenUp', node: 'n1', tenant: 'bank' };
+    const { cell, replica, bound } = opened();
+    const placement = { replica, node: 'n1', nodeEpoch };
+    const status = (stage: string) => ({ status: { stage, charge: { node: 'n1' } } });
+    cell.assume(placement);
+    cell.unassume(replica);
+    cell.unassume(replica);
+    expect([cell.takeEasings(), cell.takeEasings()]).toEqual([[givenUp], []]);
+    cell.assume(placement);
+    bound();
+    expect(cell.takeEasings()).toEqual([]);
+    cell.apply(statusKey('Replica', 'bank', replica.name), status('Unknown'));
+    cell.apply(statusKey('Replica', 'bank', replica.name), status('Ready'));
+    expect(cell.takeEasings()).toEqual([{ ...givenUp, kind: 'Found' }]);
+  });
+
   it('counts what is free as what is offered less what the account says is used', () => {
     const { cell, account, free } = opened();
     expect(free()).toBe(8_000);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Amount, countOf, eachResource, subtractAmounts } from '../../model/amount.js';
+import { type Amount, countOf, eachResource, ownValue, subtractAmounts } from '../../model/amount.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { Reason } from '../../model/reasons.js';
@@ -227,7 +227,7 @@ function nodeCures(before: NodeAccount | undefined, after: NodeAccount | undefin
     isLess(before.allocatable, allocatable) ||
     isSmaller(claims.devices, before.claims.devices) ||
     isSmaller(claims.ports, before.claims.ports) ||
-    (devices !== before.devices && !isDeepStrictEqual(devices, before.devices));
+    hasMore(devices, before.devices);
   // Who may preempt there needs what the node has, not what is free: the rest is others' who could leave.
   if (isFreer)
     cures.push(
@@ -277,6 +277,16 @@ function isSmaller(
 ): boolean {
   if (after === before) return false;
   for (const name in before) if (after[name] === undefined) return true;
+  return false;
+}
+
+/** Whether there is a device that was not. Asked for every bind: nothing is made for it. */
+function hasMore(after: NodeAccount['devices'], before: NodeAccount['devices']): boolean {
+  if (after === before) return false;
+  for (const name in after) {
+    const known = ownValue(before, name);
+    for (const id of after[name] ?? []) if (known?.includes(id) !== true) return true;
+  }
   return false;
 }
 

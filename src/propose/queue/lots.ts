@@ -32,6 +32,8 @@ export interface Lot extends Omit<LotFacts, 'priority'> {
   /** How many of the list wait, and how many replicas it has in any state. */
   waiting: number;
   members: number;
+  /** The name of what one of them asks for, once it has been parked. */
+  ask: string | undefined;
   /** With whom it is parked, for each of its reasons; undefined: it is not. */
   parkedIn: readonly Parked[] | undefined;
   parkedAt: number;

@@ -2,12 +2,11 @@ import { type Backoff, backoffAfter } from '../../env/backoff.js';
 import { EventHeap, type HeapEvent } from '../../env/event-heap.js';
 import { Fifo } from '../../env/fifo.js';
 import type { Random } from '../../env/random.js';
-import type { Amount } from '../../model/amount.js';
 import { type Reason, reasons as allReasons } from '../../model/reasons.js';
 import type { ClassKey, PendingReplica, Turn } from '../contract.js';
 import type { Band, Item, Line, Lot, LotFacts, Parked } from './lots.js';
 import { MovableHeap } from './movable-heap.js';
-import { isWithin, leastOfAsk, nameOfAsk } from './room.js';
+import { isParkedLonger, ParkedLots, wakeAt, type WakeScope } from './parked-lots.js';
 import { TenantShares } from './tenant-shares.js';
 
 /** A turn, and the lot it was taken from. */
@@ -24,12 +23,6 @@ export interface PendingQueueOptions {
   readonly onReturn: (lot: string, replica: PendingReplica) => void;
 }
 
-/** Whom a wake is for: all, those of one tenant, or those that may find room. */
-export interface WakeScope {
-  readonly tenant?: string;
-  readonly room?: Amount;
-}
-
 interface Due extends HeapEvent {
   readonly item: Item;
 }
@@ -41,8 +34,6 @@ const probeEvery = 4;
 const vainMax = 4;
 /** A tenant whose turns place nothing is passed over for at most so many. */
 const asideMax = 64;
-/** Where room is short, lots are woken only by as much of it as they ask for. */
-const roomReasons: ReadonlySet<Reason> = new Set<Reason>(['NodeFull', 'DeviceTaken', 'PortTaken']);
 /** How far above the next tenant's share a turn may bring one: small, so that weights count in small cells too. */
 const shareQuantum = 0.0025;
 const staleMin = 64;
@@ -69,7 +60,7 @@ export class PendingQueue {
   readonly #items = new Map<string, Item>();
   readonly #lots = new Map<string, Lot>();
   readonly #linesOf = new Map<string, Set<Line>>();
-  readonly #parked = new Map<Reason, Set<Parked>>();
+  readonly #parked = new ParkedLots();
   readonly #dues = new EventHeap<Due>();
   // Highest priority first.
   #bands: Band[] = [];
@@ -154,7 +145,7 @@ export class PendingQueue {
     if (lot === undefined) throw new Error(`tenant ${line.tenant} is ready and nobody of it waits`);
     line.sinceProbe = lot === woken ? 0 : line.sinceProbe + 1;
     if (lot === woken) {
-      this.#unpark(lot);
+      this.#parked.remove(lot);
       lot.isProbe = true;
     }
     line.lastTurn = band.lastTurn = ++this.#serial;
@@ -187,9 +178,9 @@ export class PendingQueue {
   park(lotName: string, reasons: readonly Reason[]): void {
     const lot = this.#lots.get(lotName);
     if (lot === undefined) return;
-    this.#unpark(lot);
+    this.#parked.remove(lot);
     lot.parkedAt = ++this.#serial;
-    this.#putUnder(lot, reasons);
+    this.#parked.put(lot, reasons);
     this.#place(lot);
   }
 
@@ -216,22 +207,19 @@ export class PendingQueue {
    * once, but one that has failed again and again is passed over for as long as before if it fails once more: only
    * what is for it alone gives it a new start.
    */
-  wake(reason: Reason, { tenant, room }: WakeScope = {}): void {
-    for (const parked of this.#parked.get(reason) ?? []) {
-      const { line, least } = parked;
-      if (tenant !== undefined && line.tenant !== tenant) continue;
-      if (room !== undefined && least !== undefined && !isWithin(least, room)) continue;
-      parked.wokenAt = ++this.#serial;
+  wake(reason: Reason, scope: WakeScope = {}): void {
+    for (const parked of this.#parked.within(reason, scope)) {
+      const { line } = parked;
       const isRanked = line.woken.size > 0 && line.asideUntil === 0;
-      line.woken.put(parked);
+      wakeAt(parked, ++this.#serial);
       line.asideUntil = 0;
-      if (tenant !== undefined) line.failures = 0;
+      if (scope.tenant !== undefined) line.failures = 0;
       if (!isRanked) this.#rank(line);
     }
   }
 
   isParkedUnder(reason: Reason): boolean {
-    return (this.#parked.get(reason)?.size ?? 0) > 0;
+    return this.#parked.hasUnder(reason);
   }
 
   /** Wakes everything: for wake-ups that were missed. */
@@ -256,21 +244,14 @@ export class PendingQueue {
       const priority = priorityOf(lot.classKey);
       if (before.band.priority === priority) continue;
       const { parkedIn } = lot;
-      const isWoken = parkedIn?.some(({ wokenAt }) => wokenAt > lot.parkedAt) === true;
-      this.#unpark(lot);
+      const wokenAt = Math.max(0, ...(parkedIn ?? []).map((parked) => parked.wokenAt));
+      this.#parked.remove(lot);
       before.lots.remove(lot);
       lot.line = this.#lineOf(before.tenant, priority);
       lot.line.lotCount += 1;
-      if (parkedIn !== undefined)
-        this.#putUnder(
-          lot,
-          parkedIn.map(({ reason }) => reason),
-        );
+      if (parkedIn !== undefined) this.#parked.put(lot, new Set(parkedIn.map(({ reason }) => reason)));
       // A wake is not lost on the way. Others that are parked there may be woken with it.
-      for (const parked of (isWoken && lot.parkedIn) || []) {
-        parked.wokenAt = ++this.#serial;
-        lot.line.woken.put(parked);
-      }
+      for (const parked of lot.parkedIn ?? []) wakeAt(parked, Math.max(wokenAt, parked.wokenAt));
       this.#place(lot);
       this.#leave(before);
     }
@@ -349,6 +330,7 @@ export class PendingQueue {
       items: new Fifo<Item>(),
       waiting: 0,
       members: 0,
+      ask: undefined,
       parkedIn: undefined,
       parkedAt: 0,
       isProbe: false,
@@ -385,7 +367,7 @@ export class PendingQueue {
   /** The last of a lot is gone; with the last lot its line goes, and with that its band. */
   #forget(lot: Lot): void {
     const { line } = lot;
-    this.#unpark(lot);
+    this.#parked.remove(lot);
     line.lots.remove(lot);
     this.#lots.delete(lot.lot);
     this.#leave(line);
@@ -434,47 +416,10 @@ export class PendingQueue {
   #place(lot: Lot): void {
     const { line } = lot;
     // Where nobody waits nothing is parked: whoever comes next is tried.
-    if (lot.waiting === 0) this.#unpark(lot);
+    if (lot.waiting === 0) this.#parked.remove(lot);
     if (lot.waiting === 0 || lot.parkedIn !== undefined) line.lots.remove(lot);
     else line.lots.put(lot);
     this.#rank(line);
-  }
-
-  #unpark(lot: Lot): void {
-    const { line, parkedIn } = lot;
-    lot.parkedIn = undefined;
-    for (const parked of parkedIn ?? []) {
-      parked.lots.remove(lot);
-      const first = parked.lots.peek();
-      if (first !== undefined && first.parkedAt < parked.wokenAt) line.woken.put(parked);
-      else line.woken.remove(parked);
-      if (first !== undefined) continue;
-      line.parked.delete(parked.name);
-      this.#parked.get(parked.reason)?.delete(parked);
-    }
-  }
-
-  #putUnder(lot: Lot, reasons: readonly Reason[]): void {
-    lot.parkedIn = reasons.map((reason) => this.#parkedUnder(lot, reason));
-    for (const parked of lot.parkedIn) {
-      parked.lots.put(lot);
-      if (lot.parkedAt < parked.wokenAt) lot.line.woken.put(parked);
-    }
-  }
-
-  #parkedUnder({ line, amount }: Lot, reason: Reason): Parked {
-    const isByAsk = roomReasons.has(reason);
-    const name = isByAsk ? `${reason} ${nameOfAsk(amount)}` : reason;
-    let parked = line.parked.get(name);
-    if (parked === undefined) {
-      const lots = new MovableHeap<Lot>((a, b) => a.parkedAt < b.parkedAt);
-      parked = { name, reason, line, least: isByAsk ? leastOfAsk(amount) : undefined, lots, wokenAt: 0 };
-      line.parked.set(name, parked);
-      const all = this.#parked.get(reason);
-      if (all === undefined) this.#parked.set(reason, new Set([parked]));
-      else all.add(parked);
-    }
-    return parked;
   }
 
   /** Puts a line where it belongs now: ready, passed over for a while, or neither. */
@@ -514,10 +459,6 @@ function waitsLonger(a: Lot, b: Lot): boolean {
   const sinceA = a.items.peek()?.replica.sinceMs ?? 0;
   const sinceB = b.items.peek()?.replica.sinceMs ?? 0;
   return sinceA === sinceB ? a.sequence < b.sequence : sinceA < sinceB;
-}
-
-function isParkedLonger(a: Parked, b: Parked): boolean {
-  return (a.lots.peek()?.parkedAt ?? 0) < (b.lots.peek()?.parkedAt ?? 0);
 }
 
 /** The lot of a line that was parked longest of those that a change could have cured since. */
