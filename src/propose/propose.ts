@@ -234,10 +234,13 @@ class TurnOf {
       return { reason: 'NoNode', message: 'there is no node yet', reasons: ['NoNode'] };
     const counts = entries.map(([{ reason }, { count }]) => `${count} ${reason}`).join(', ');
     const example = messageOf(view, furthest, rejected.rows);
+    const reasons = new Set(entries.map(([{ reason }]) => reason));
+    // Room is asked about before neighbours, but it is made only where those are.
+    if (view.cls.affinity.some(({ isRequired }) => isRequired)) reasons.add('AffinityUnmet');
     return {
       reason: furthest.reason,
       message: `none of ${nodes} ${nodes === 1 ? 'node' : 'nodes'} takes it (${counts})${example === undefined ? '' : `: ${example}`}`,
-      reasons: [...new Set(entries.map(([{ reason }]) => reason))],
+      reasons: [...reasons],
     };
   }
 

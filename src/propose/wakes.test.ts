@@ -77,7 +77,23 @@ describe('what is parked is tried again promptly when', () => {
     cell.node('n', 3_000, { cpuMilli: 3_000 });
     cell.victim('v', 'n', 'old');
     await park(cell);
-    cell.account('n', 2_000, 3_000);
+    cell.account('n', 2_000, {}, 3_000);
+    expect(await cell.msUntil(() => cell.reserved.length > 0)).toBeLessThan(promptlyMs);
+  });
+
+  it('the neighbour comes without whom it may make no room', async () => {
+    const cell = new WokenCell();
+    cell.put('PriorityClass', undefined, 'high', { value: 10 });
+    const affinity = [{ topology: 'Node', selector: { matchLabels: { app: 'db' } } }];
+    cell.workload('a', 'web', { priority: 'high', placement: { affinity } });
+    cell.workload('a', 'db', { template: { labels: { app: 'db' } } });
+    cell.workload('b', 'old');
+    cell.node('n', 1_000);
+    cell.victim('v', 'n', 'old');
+    await park(cell);
+    expect(cell.said('r1')).toBe('NodeFull');
+    cell.account('n', 1_000, { 'a/db-1': 1 });
+    cell.records.put({ '/a/workload/a/db': { regions: {}, zones: {}, disrupted: 0 } });
     expect(await cell.msUntil(() => cell.reserved.length > 0)).toBeLessThan(promptlyMs);
   });
 

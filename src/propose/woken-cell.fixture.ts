@@ -83,16 +83,16 @@ export class WokenCell {
       [statusKey('Node', undefined, name)]: { status: { agent } },
       [`/e/${name}`]: { epoch: { cell: 1, number: 1 }, state: 'Open', operation: 'x' },
     });
-    this.account(name, used, cpuMilli);
+    this.account(name, used, {}, cpuMilli);
   }
 
-  account(node: string, used: number, cpuMilli = 1_000): void {
+  account(node: string, used: number, revisions: object = {}, cpuMilli = 1_000): void {
     this.records.put({
       [`/a/node/${node}`]: {
         gate: { state: 'Open', since: '' },
         ...{ allocatable: { cpuMilli, memoryBytes: 2 ** 30 }, devices: {} },
         used: { cpuMilli: used, replicas: used > 0 ? 1 : 0 },
-        ...{ claims: { devices: {}, ports: {} }, revisions: {} },
+        ...{ claims: { devices: {}, ports: {} }, revisions },
       },
     });
   }
