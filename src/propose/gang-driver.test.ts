@@ -19,16 +19,18 @@ const member: PendingReplica = {
 };
 
 /** A driver of the gang `own` of one member; the others are of another shard. */
-function open(others: readonly GangView[]) {
+function open(others: readonly GangView[], planMs = 0) {
   const records = new MapRecords();
   records.put({ [objectKey('Gang', 'a', 'own')]: { metadata: { uid: 'g' }, spec: {} } });
   const views = new Map(others.map((one) => [one.name, one]));
   views.set('own', view('own', 'Waiting', { attempts: 0 }));
   const moves: string[] = [];
+  const begun: string[] = [];
   const waits: string[] = [];
   const authority = {
     moveGang: ({ gang, to }: { readonly gang: string; readonly to: GangView['state'] }) => {
       moves.push(to);
+      if (to === 'Reserving') begun.push(gang);
       views.set(gang, { ...view(gang, to), ...(to === 'Reserving' && { holds: 1 }) });
       return Promise.resolve({ kind: 'Committed', result: undefined, revision: '1' });
     },
@@ -51,22 +53,30 @@ function open(others: readonly GangView[]) {
         );
       },
       gangMember: (replica) => ({ replica, stage: 'Queued', isOnItsWay: false }),
-      planGang: (replicas) => ({
-        kind: 'Places',
-        places: replicas.map((replica) => ({ replica, node: 'n', nodeEpoch: { cell: 1, number: 1 } })),
-      }),
+      planGang: (replicas) => {
+        nowMs += planMs;
+        const nodeEpoch = { cell: 1, number: 1 };
+        return { kind: 'Places', places: replicas.map((replica) => ({ replica, node: 'n', nodeEpoch })) };
+      },
       unassume: () => undefined,
     },
   });
   driver.add(member, 'own');
-  const work = async (afterMs: number): Promise<void> => {
+  const work = async (afterMs: number): Promise<boolean> => {
     nowMs += afterMs;
     driver.changed('a');
-    driver.work(nowMs);
+    const isMore = driver.work(nowMs);
     // What it sends is answered in promise turns.
     await new Promise((resolve) => setImmediate(resolve));
+    return isMore;
   };
-  return { views, moves, waits, work };
+  /** Another gang of this shard. */
+  const addOwn = (name: string, rules: GangView['rules']): void => {
+    records.put({ [objectKey('Gang', 'a', name)]: { metadata: { uid: name }, spec: {} } });
+    views.set(name, view(name, 'Waiting', { attempts: 0, rules }));
+    driver.add({ ...member, uid: `u-${name}`, gang: name }, name);
+  };
+  return { views, moves, begun, waits, work, addOwn };
 }
 
 describe('GangDriver', () => {
@@ -107,5 +117,25 @@ describe('GangDriver', () => {
     expect(moves).toEqual([]);
     await work(1_000);
     expect(moves).toEqual(['Reserving']);
+  });
+
+  it('of two that could take the same nodes and are due at once, one begins', async () => {
+    const { begun, waits, work, addOwn } = open([]);
+    addOwn('b', {});
+    await work(0);
+    expect([begun, waits]).toEqual([['own'], ['gang a/own reserves there first']]);
+  });
+
+  it('plans for a slice at a time, and in the next one those that had no turn yet', async () => {
+    const { begun, work, addOwn, views } = open([], 5);
+    views.set('own', view('own', 'Waiting', { attempts: 0, rules: { zones: ['own'] } }));
+    for (const name of ['b', 'c', 'd']) addOwn(name, { zones: [name] });
+    expect(await work(0)).toBe(true);
+    expect(begun).toEqual(['own', 'b']);
+    // Those are due again at once, and do not go before the others.
+    for (const name of ['own', 'b'])
+      views.set(name, view(name, 'Waiting', { attempts: 0, rules: { zones: [name] } }));
+    await work(0);
+    expect(begun).toEqual(['own', 'b', 'c', 'd']);
   });
 });

@@ -58,6 +58,8 @@ interface DrivenGang {
   isBusy: boolean;
 }
 
+// As for turns of the queue: half of what others may be kept waiting for, as a single gang can take as long again.
+const sliceMs = 8;
 /** A gang that waits for room is planned again when the cell changed, but not more often than this. */
 const lookMs = 1_000;
 /**
@@ -138,29 +140,39 @@ export class GangDriver {
     for (const driven of this.#gangs.values()) driven.dueMs = Math.min(driven.dueMs, soonMs);
   }
 
-  /** Takes the next steps of every gang whose time has come. */
-  work(nowMs: number): void {
-    for (const driven of this.#gangs.values()) {
+  /** Takes the next steps of gangs whose time has come, for a slice. Whether there are more. */
+  work(nowMs: number): boolean {
+    for (const [key, driven] of this.#gangs) {
       if (driven.isBusy || driven.dueMs > nowMs) continue;
-      driven.dueMs = Number.POSITIVE_INFINITY;
-      const { core, records } = this.parts;
-      const gang = this.#viewOf(driven);
-      const stored = records.read(objectKey('Gang', driven.tenant, driven.name)) as Gang | undefined;
-      if (gang === undefined || stored === undefined) continue;
-      const reserving = [...this.#gangs.values()].flatMap((other) => {
-        const seen = other === driven || other.state !== 'Reserving' ? undefined : this.#viewOf(other);
-        return seen === undefined ? [] : [seen];
-      });
-      reserving.push(...this.#reservingElsewhere(nowMs));
-      const members = [...driven.members.values()].flatMap((replica) => core.gangMember(replica) ?? []);
-      const { jitter } = driven;
-      const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan: core.planGang });
-      driven.isBusy = true;
-      void this.#take(driven, gang, stored.metadata.uid, steps).finally(() => {
-        driven.isBusy = false;
-        this.parts.onNews();
-      });
+      if (this.parts.nowMs() - nowMs >= sliceMs) return true;
+      // Whoever had a turn goes to the end: it may be due again before the last had one.
+      this.#gangs.delete(key);
+      this.#gangs.set(key, driven);
+      this.#next(driven);
     }
+    return false;
+  }
+
+  #next(driven: DrivenGang): void {
+    const { core, records } = this.parts;
+    driven.dueMs = Number.POSITIVE_INFINITY;
+    const gang = this.#viewOf(driven);
+    const nowMs = this.parts.nowMs();
+    const stored = records.read(objectKey('Gang', driven.tenant, driven.name)) as Gang | undefined;
+    if (gang === undefined || stored === undefined) return;
+    const reserving = [...this.#gangs.values()].flatMap((other) => {
+      const seen = other === driven || other.state !== 'Reserving' ? undefined : this.#viewOf(other);
+      return seen === undefined ? [] : [seen];
+    });
+    reserving.push(...this.#reservingElsewhere(nowMs));
+    const members = [...driven.members.values()].flatMap((replica) => core.gangMember(replica) ?? []);
+    const { jitter } = driven;
+    const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan: core.planGang });
+    driven.isBusy = true;
+    void this.#take(driven, gang, stored.metadata.uid, steps).finally(() => {
+      driven.isBusy = false;
+      this.parts.onNews();
+    });
   }
 
   async #take(driven: DrivenGang, from: GangView, uid: string, steps: readonly GangStep[]): Promise<void> {
@@ -168,6 +180,8 @@ export class GangDriver {
     for (const step of steps) {
       if (step.kind !== 'Move') continue;
       driven.moved = { from, to: step.to };
+      // The gangs after it in this slice know of it.
+      this.#viewOf(driven);
       isMoved = await this.#move(driven, uid, step.to);
       if (!isMoved) driven.moved = undefined;
     }

@@ -103,6 +103,7 @@ export class SchedulingTerm {
   #faintAtMs = 0;
   #changedAtMs = 0;
   #reserving = 0;
+  #areMoreGangs = false;
 
   constructor(
     private readonly parts: TermParts,
@@ -225,7 +226,8 @@ export class SchedulingTerm {
       this.#intake.wakeUpFaintly();
     }
     if (this.parts.core.isLooking) this.#look();
-    this.#gangs.work(fromMs);
+    // Where gangs fill a stretch, the next one is for the queue.
+    this.#areMoreGangs = !this.#areMoreGangs && this.#gangs.work(fromMs);
     for (const ready of this.#held.take(fromMs)) this.#bindHeld(ready);
     let isMore = false;
     while (this.#outbox.room > 0 && this.#reserving < turnMax) {
@@ -238,7 +240,7 @@ export class SchedulingTerm {
     const isMoreToSend = this.#outbox.send();
     this.#explanations.drain();
     this.parts.counters.stretch(this.#nowMs() - fromMs);
-    return isMore || isMoreToSend || this.parts.core.isLooking;
+    return isMore || isMoreToSend || this.#areMoreGangs || this.parts.core.isLooking;
   }
 
   /** What was seen is as good as a change of the cell: who was told that there is no room asks again. */
