@@ -86,7 +86,7 @@ function placementLines({
   fits,
   ...rest
 }: PlacementFacts): string[] {
-  const { rejections, cures, room } = rest;
+  const { rejections, cures, room, together } = rest;
   const fit = fits.count === 0 ? 'none takes' : `${fits.count} take`;
   const some = fits.nodes.length === 0 ? '' : `: ${named(fits.nodes, fits.count, 60)}`;
   const widest = Math.max(...rejections.map(({ count }) => String(count).length));
@@ -96,6 +96,9 @@ function placementLines({
   });
   return [
     ...section(`Nodes (at revision ${revision})`, [
+      ...(together === undefined
+        ? []
+        : [`of ${together.wanted} members of its gang ${together.places} find a place at once`]),
       `of ${nodes} ${fit} ${replica} now${some}`,
       ...(quota === undefined ? [] : [`${quota.reason}: ${quota.message}`]),
       ...(room === undefined

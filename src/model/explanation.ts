@@ -63,8 +63,10 @@ export interface PlacementFacts {
   readonly replica: string;
   /** The resourceVersion at which the cell was looked at. */
   readonly revision: string;
-  /** Whether it could be placed now: a node would take it and its tenant may be charged. */
+  /** Whether it could be placed now: a node would take it and its tenant may be charged; of a gang, whether enough could. */
   readonly isPlaceable: boolean;
+  /** Of a gang that has not started: how many members find places at once, of those it still takes. */
+  readonly together?: { readonly places: number; readonly wanted: number };
   /** Why its tenant may not be charged with it; absent if it may. */
   readonly quota?: { readonly reason: string; readonly message: string };
   /** How many nodes were asked. */

@@ -66,7 +66,9 @@ describe('places for a gang', () => {
 
   it('takes nothing at all if there is not enough, and says why', () => {
     const { parts, undone } = placers(1, 1);
-    expect(gangPlaces(members, 4, parts)).toEqual({ kind: 'None', reason: 'PortTaken', message: 'taken' });
+    expect(gangPlaces(members, 4, parts)).toEqual({
+      ...{ kind: 'None', found: 3, reason: 'PortTaken', message: 'taken' },
+    });
     expect(undone).toEqual(['train-0-1', 'train-1-1', 'train-2-1']);
   });
 

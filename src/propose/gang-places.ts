@@ -43,6 +43,6 @@ export function gangPlaces(
   if (places.length >= atLeast) return { kind: 'Places', places };
   for (const { replica } of places) placers.undo(replica);
   if (!isReady) return { kind: 'NotReady' };
-  if (wait !== undefined) return { kind: 'None', reason: wait.reason, message: wait.message };
-  return { kind: 'None', reason: 'GangIncomplete', message: `${replicas.length} members are left` };
+  const { reason = 'GangIncomplete', message = `${replicas.length} members are left` } = wait ?? {};
+  return { kind: 'None', found: places.length, reason, message };
 }

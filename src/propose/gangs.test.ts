@@ -54,7 +54,8 @@ const moment: GangMoment = {
   plan: (some, atLeast) => ({ kind: 'Places', places: some.slice(0, atLeast).map(placementOf) }),
 };
 const nowhere = {
-  plan: () => ({ kind: 'None', reason: 'QuotaExceeded', message: 'tenant shop has no quota left' }) as const,
+  plan: () =>
+    ({ kind: 'None', found: 1, reason: 'QuotaExceeded', message: 'tenant shop has no quota left' }) as const,
 };
 const notReady = { plan: () => ({ kind: 'NotReady' }) as const };
 const other: GangView = { ...gang, name: 'other', state: 'Reserving' };
@@ -104,7 +105,7 @@ describe('what a gang does next', () => {
       says: '[L6] begins nothing without places for enough, and says what is in the way',
       members: ['Q', 'Q'],
       moment: nowhere,
-      steps: ['Wait QuotaExceeded: there are no 2 places at once: tenant shop has no quota left'],
+      steps: ['Wait QuotaExceeded: 1 of 2 members find a place at once: tenant shop has no quota left'],
     },
     {
       says: 'says nothing before it is known who would make room',

@@ -65,8 +65,8 @@ export type GangStep =
 
 export type GangPlan =
   | { readonly kind: 'Places'; readonly places: readonly (Placement | PreemptionPlan)[] }
-  /** There are not enough, and why the first without one has none. */
-  | { readonly kind: 'None'; readonly reason: Reason; readonly message: string }
+  /** There are not enough: how many, and why the next has none. */
+  | { readonly kind: 'None'; readonly found: number; readonly reason: Reason; readonly message: string }
   /** Who would make room is still being looked at. */
   | { readonly kind: 'NotReady' };
 
@@ -116,7 +116,9 @@ function begin(gang: GangView, members: readonly GangMember[], moment: GangMomen
     case 'NotReady':
       return [{ kind: 'Look', untilMs: moment.nowMs + lookMsMax }];
     case 'None':
-      return [wait(plan.reason, `there are no ${minAvailable} places at once: ${plan.message}`)];
+      return [
+        wait(plan.reason, `${plan.found} of ${minAvailable} members find a place at once: ${plan.message}`),
+      ];
     case 'Places':
       return [
         {

@@ -7,7 +7,7 @@ import { type ObjectSide, refusalOf, shownRefusal } from './explain-replica.js';
 export interface GangFacts {
   readonly gang: Gang;
   readonly members: readonly Replica[];
-  /** Of the first member that waits to be placed; absent if none does. */
+  /** Of the members that wait, together; absent if none does. */
   readonly placement: PlacementFacts | undefined;
 }
 
@@ -32,7 +32,10 @@ export function explainGang({ gang, members, placement }: GangFacts): ObjectSide
   return {
     state,
     stages,
-    ...(state !== 'AsWanted' && { limitedBy: 'Scheduling', nextMove: 'scheduler' }),
+    ...(state !== 'AsWanted' && {
+      limitedBy: cannot && placement.quota !== undefined ? 'Quota' : 'Scheduling',
+      nextMove: 'scheduler',
+    }),
     ...(reason !== undefined && { reason }),
     ...(status?.retryAt !== undefined && { deadline: status.retryAt }),
     ...(status?.operation !== undefined && { operation: status.operation }),

@@ -69,7 +69,13 @@ export const refusalOf = (
   placement?.quota ?? placement?.rejections.find(({ reason }) => reason === told) ?? placement?.rejections[0];
 
 /** Why it cannot be placed now: `none of 12 nodes takes it (9 NodeFull, 3 Tainted)`. */
-export function shownRefusal({ quota, nodes, fits, rejections }: PlacementFacts, it: string): string {
+export function shownRefusal({ together, ...facts }: PlacementFacts, it: string): string {
+  if (together === undefined) return shownRefusalOfOne(facts, it);
+  const { places, wanted } = together;
+  return `${places} of ${wanted} members find a place at once: ${shownRefusalOfOne(facts, places === 0 ? 'one' : 'one more')}`;
+}
+
+function shownRefusalOfOne({ quota, nodes, fits, rejections }: PlacementFacts, it: string): string {
   const counts = rejections.map(({ reason, count }) => `${count} ${reason}`).join(', ');
   const onNodes =
     nodes === 0

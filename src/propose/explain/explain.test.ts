@@ -283,10 +283,19 @@ describe('why, of a gang', () => {
       { state: 'OnItsWay', reason: 'GangIncomplete', nextMove: 'scheduler' },
     ],
     [
-      'cannot start: none of 12 nodes takes score-0-1 (9 NodeFull, 3 Tainted); 0 of 3 hold capacity',
+      'cannot start: 2 of 3 members find a place at once: none of 12 nodes takes one more (9 NodeFull, 3 Tainted); 0 of 3 hold capacity',
       gang({ state: 'Waiting' }),
-      placement(),
-      { state: 'CannotBePlaced', reason: 'NodeFull' },
+      placement({ together: { places: 2, wanted: 3 } }),
+      { state: 'CannotBePlaced', reason: 'NodeFull', limitedBy: 'Scheduling' },
+    ],
+    [
+      'cannot start: 0 of 3 members find a place at once: tenant bank has too much; 0 of 3 hold capacity',
+      gang({ state: 'Waiting' }),
+      placement({
+        ...{ together: { places: 0, wanted: 3 }, fits: { count: 2, nodes: ['n3', 'n4'] } },
+        quota: { reason: 'QuotaExceeded', message: 'tenant bank has too much' },
+      }),
+      { state: 'CannotBePlaced', reason: 'QuotaExceeded', limitedBy: 'Quota' },
     ],
   ])('%s', (words, one, facts, expected) => {
     const explained = explainGang({ gang: one, members: [replica('Queued')], placement: facts });

@@ -32,7 +32,7 @@ describe('what needs attention in a cell', () => {
     }
     const explainer = new Explainer({
       ...{ objects: counted, decisions: () => ({ list: nobody }), env: realEnv() },
-      placement: { factsOf: nobody, verdictsOn: nobody },
+      placement: { factsOf: nobody, factsOfGang: nobody, verdictsOn: nobody },
     });
     const { items } = explainer.attention(undefined);
     expect(items.map(({ name, reason, message }) => `${name} ${reason} ${message}`)).toEqual(

@@ -35,6 +35,8 @@ import { traceOf } from './trace-of.js';
 /** What the rules of the scheduler say of a replica, on the cell as it is now. */
 export interface PlacementLook {
   factsOf(replica: Replica): Promise<PlacementFacts | undefined>;
+  /** Of a gang that has not started: whether enough of its members find places together. */
+  factsOfGang(gang: Gang, members: readonly Replica[]): Promise<PlacementFacts | undefined>;
   /** What every filter says of one node. Undefined if there is no such class any more. */
   verdictsOn(replica: Replica, node: string): Promise<readonly Verdict[] | undefined>;
 }
@@ -193,13 +195,22 @@ export class Explainer implements Explain {
       revision: objects.get<WorkloadRevision>('WorkloadRevision', namespace, revision),
       node: node === undefined ? undefined : objects.get<Node>('Node', undefined, node),
       gang: gang === undefined ? undefined : objects.get<Gang>('Gang', namespace, gang),
-      placement: isWaiting(replica) ? await this.parts.placement.factsOf(replica) : undefined,
+      placement: await this.#placementOfFirst([replica]),
     });
   }
 
-  #placementOfFirst(replicas: readonly Replica[]): Promise<PlacementFacts | undefined> {
+  async #placementOfFirst(replicas: readonly Replica[]): Promise<PlacementFacts | undefined> {
+    const { objects, placement } = this.parts;
     const waiting = replicas.find(isWaiting);
-    return waiting === undefined ? Promise.resolve(undefined) : this.parts.placement.factsOf(waiting);
+    if (waiting === undefined) return undefined;
+    const { namespace } = waiting.metadata;
+    const name = waiting.spec.gang;
+    const gang = name === undefined ? undefined : objects.get<Gang>('Gang', namespace, name);
+    if (gang === undefined || gang.status?.state === 'Committed') return placement.factsOf(waiting);
+    return placement.factsOfGang(
+      gang,
+      this.#replicas(namespace, ({ spec }) => spec.gang === name),
+    );
   }
 
   /** The replica that stands for a target: one that waits, if there is one. */

@@ -1,14 +1,17 @@
 import type { Env } from '../../env/env.js';
 import type { PlacementFacts } from '../../model/explanation.js';
+import type { Gang } from '../../model/kinds/gang.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Records } from '../../model/ports.js';
 import { objectKey, tenantAccountKey, workloadAccountKey } from '../../model/records.js';
+import { isTerminal, type Stage } from '../../model/stages.js';
 import { CellState } from '../cell-state.js';
 import type { NodeAgeMs, PendingReplica, Verdict } from '../contract.js';
 import type { Plugin } from '../plugin.js';
 import { verdictsOn } from '../verdicts.js';
 import type { PlacementLook } from './explainer.js';
 import { foreseenRoom } from './foreseen-room.js';
+import { gangFacts } from './gang-facts.js';
 import { placementFacts } from './placement-facts.js';
 import { Stretch } from './stretch.js';
 
@@ -40,10 +43,27 @@ export class PlacementExplainer implements PlacementLook {
       ...(onlyNode !== undefined && { onlyNode }),
     });
     if (facts === undefined || facts.isPlaceable || facts.quota !== undefined) return facts;
-    // Gangs make room for all their members at once.
-    if (replica.spec.gang !== undefined) return facts;
     const room = await foreseenRoom(this.parts, cell, pendingOf(replica), this.#options());
     return room === undefined ? facts : { ...facts, room };
+  }
+
+  async factsOfGang(gang: Gang, members: readonly Replica[]): Promise<PlacementFacts | undefined> {
+    const stageOf = ({ status }: Replica): Stage => status?.stage ?? 'Queued';
+    const waiting = members.filter((member) => stageOf(member) === 'Queued');
+    const [first] = waiting;
+    if (first === undefined) return undefined;
+    const there = members.filter((member) => hasPlace(stageOf(member))).length;
+    const byUid = new Map(waiting.map((member) => [member.metadata.uid, member]));
+    const question = {
+      members: waiting.map(pendingOf),
+      wanted: Math.max(0, Math.min(waiting.length, gang.spec.minAvailable - there)),
+      nodeOfSlot: ({ uid }: PendingReplica) => {
+        const member = byUid.get(uid);
+        return member && this.#nodeOfSlot(member);
+      },
+    };
+    const picture = await this.#pictureFor(first);
+    return gangFacts(new Stretch(this.parts.env), picture, question, this.#options());
   }
 
   async verdictsOn(replica: Replica, node: string): Promise<readonly Verdict[] | undefined> {
@@ -99,6 +119,10 @@ export class PlacementExplainer implements PlacementLook {
   }
 }
 
+/** It holds capacity or is bound. */
+const hasPlace = (stage: Stage): boolean => stage !== 'Admitted' && stage !== 'Queued' && !isTerminal(stage);
+
+/** As if it were in no gang. */
 const pendingOf = (replica: Replica): PendingReplica => {
   const { metadata, spec } = replica;
   return {
