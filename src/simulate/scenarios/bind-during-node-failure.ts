@@ -33,11 +33,15 @@ function bindDuringNodeFailure(name: string, committed: boolean): Scenario {
         if (hit === undefined) {
           hit = binding;
           // Silent from now on, for less than its lease: what is there is not given away. A server that begins to lead
-          // meanwhile may call nobody late in that time; then it falls silent again.
+          // meanwhile may call nobody late in that time, and whoever asks just then may get no answer; then it falls
+          // silent again.
           const fallSilent = (): void => {
             silence(world, `agent-${binding.node}`, servers, 30_000);
             world.wire.after(29_500, () => {
-              if (!committed && isOpen(binding.node)) world.wire.after(5_000, fallSilent);
+              const isPlaced = replicasOf(world, 'risk-api').some(
+                ({ metadata, status }) => metadata.name === binding.replica && status?.binding !== undefined,
+              );
+              if (!committed && !isPlaced) world.wire.after(5_000, fallSilent);
             });
           };
           world.wire.after(1_000, fallSilent);
