@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Timer } from '../env/env.js';
 import { realEnv } from '../env/real.js';
 import type { Authority } from '../model/ports.js';
 import { objectKey } from '../model/records.js';
@@ -26,6 +27,9 @@ function open(others: readonly GangView[], planMs = 0) {
   views.set('own', view('own', 'Waiting', { attempts: 0 }));
   const moves: string[] = [];
   const begun: string[] = [];
+  const reserves: string[] = [];
+  const unassumed: string[] = [];
+  let isDown = false;
   const waits: string[] = [];
   const authority = {
     moveGang: ({ gang, to }: { readonly gang: string; readonly to: GangView['state'] }) => {
@@ -34,10 +38,20 @@ function open(others: readonly GangView[], planMs = 0) {
       views.set(gang, { ...view(gang, to), ...(to === 'Reserving' && { holds: 1 }) });
       return Promise.resolve({ kind: 'Committed', result: undefined, revision: '1' });
     },
-    reserve: () => Promise.resolve({ kind: 'Committed', result: {}, revision: '1' }),
+    reserve: () => {
+      reserves.push('sent');
+      return isDown
+        ? Promise.reject(new Error('no way there'))
+        : Promise.resolve({ kind: 'Committed', result: {}, revision: '1' });
+    },
   } as unknown as Authority;
   let nowMs = 0;
-  const clock = { env: realEnv(), nowMs: () => nowMs };
+  // Whoever waits has waited long enough when everybody else has had a turn.
+  const after = (_: number, callback: () => void): Timer => {
+    const immediate = setImmediate(callback);
+    return { cancel: () => clearImmediate(immediate) };
+  };
+  const clock = { env: { ...realEnv(), after }, nowMs: () => nowMs };
   const { signal } = new AbortController();
   const driver = new GangDriver({
     ...{ authority, records, ...clock, onNews: () => undefined },
@@ -58,7 +72,7 @@ function open(others: readonly GangView[], planMs = 0) {
         const nodeEpoch = { cell: 1, number: 1 };
         return { kind: 'Places', places: replicas.map((replica) => ({ replica, node: 'n', nodeEpoch })) };
       },
-      unassume: () => undefined,
+      unassume: ({ uid }) => void unassumed.push(uid),
     },
   });
   driver.add(member, 'own');
@@ -76,7 +90,10 @@ function open(others: readonly GangView[], planMs = 0) {
     views.set(name, view(name, 'Waiting', { attempts: 0, rules }));
     driver.add({ ...member, uid: `u-${name}`, gang: name }, name);
   };
-  return { views, moves, begun, waits, work, addOwn };
+  const goDown = (): void => {
+    isDown = true;
+  };
+  return { views, moves, begun, waits, reserves, unassumed, driver, work, addOwn, goDown };
 }
 
 describe('GangDriver', () => {
@@ -117,6 +134,18 @@ describe('GangDriver', () => {
     expect(moves).toEqual([]);
     await work(1_000);
     expect(moves).toEqual(['Reserving']);
+  });
+
+  it('[L9] does not ask for a hold again when its member is gone, and its place is free', async () => {
+    const { reserves, unassumed, driver, work, goDown } = open([]);
+    goDown();
+    await work(0);
+    expect(reserves).toEqual(['sent']);
+    unassumed.length = 0;
+    driver.remove(member.uid);
+    await work(60_000);
+    await work(60_000);
+    expect([reserves, unassumed]).toEqual([['sent'], [member.uid]]);
   });
 
   it('of two that could take the same nodes and are due at once, one begins', async () => {
