@@ -37,6 +37,7 @@ export const checkNames = [
   'bind.residency',
   'bind.tenancy',
   'bind.selector',
+  'bind.daemon',
   'bind.taints',
   'bind.unschedulable',
   'bind.deleted',

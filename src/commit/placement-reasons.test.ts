@@ -40,6 +40,11 @@ const label = (cell: TestCell, labels: Record<string, string>) =>
 const cases: readonly Case[] = [
   { title: 'what fits and is allowed', asks: { cpu: '8' }, answer: 'Committed' },
   {
+    title: 'a Daemon’s replica of the slot of another node',
+    options: { type: 'Daemon', replicas: undefined },
+    answer: 'SelectorMismatch: slot 0 of Daemon web is for the node of that name, not for n1',
+  },
+  {
     title: 'more cores than are left',
     asks: { cpu: '6' },
     prepare: others({ cpu: '4' }),

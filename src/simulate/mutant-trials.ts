@@ -18,7 +18,14 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
   [
     swarm,
     [
-      ...(['bind.region', 'bind.zone', 'bind.residency', 'bind.tenancy', 'bind.selector'] as const),
+      ...([
+        'bind.region',
+        'bind.zone',
+        'bind.residency',
+        'bind.tenancy',
+        'bind.selector',
+        'bind.daemon',
+      ] as const),
       ...(['bind.taints', 'bind.antiAffinity', 'bind.antiAffinity.others', 'bind.spread'] as const),
       ...(['bind.pool', 'bind.gang', 'gang.holds', 'gang.count', 'gang.committed'] as const),
       ...(['gang.edge', 'gang.emptied'] as const),

@@ -1,4 +1,6 @@
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
+import type { Workload } from '../../model/kinds/workload.js';
+import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Proposal } from '../../model/ports.js';
 import {
   type NodeAccount,
@@ -14,7 +16,14 @@ import { reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
 import { type Candidate, checkPlacementRules } from '../placement-rules.js';
 import type { LiveReplica } from '../replica-moves.js';
-import { nodeAccount, replicaStatus, slotRecord, storedNode, storedRevision } from '../stored.js';
+import {
+  nodeAccount,
+  replicaStatus,
+  slotRecord,
+  type Stored,
+  storedNode,
+  storedRevision,
+} from '../stored.js';
 
 /** What bind and reserve have in common: the replica is the one proposed for, and the node may take it. */
 export interface Placing {
@@ -53,6 +62,22 @@ function slotWhileWaiting(draft: Draft, { tenant, name, stored }: LiveReplica): 
   return draft.readCovered(key, statusKey('Replica', tenant, name)) as SlotRecord | undefined;
 }
 
+// By the revision as it is stored: of which type its workload is never changes, and every bind asks for it.
+const daemons = new WeakMap<object, boolean>();
+
+function isOfDaemon(draft: Draft, tenant: string, revision: Stored<WorkloadRevision>): boolean {
+  const known = daemons.get(revision);
+  if (known !== undefined) return known;
+  // A parsed boundary, as in stored.ts.
+  const workload = draft.readImmutable(objectKey('Workload', tenant, revision.spec.workload)) as
+    | Stored<Workload>
+    | undefined;
+  if (workload === undefined) return false;
+  const isDaemon = workload.spec.type === 'Daemon';
+  daemons.set(revision, isDaemon);
+  return isDaemon;
+}
+
 export function checkProposal(
   context: Context,
   draft: Draft,
@@ -79,6 +104,11 @@ export function checkProposal(
   }
   const revision = storedRevision(draft, tenant, stored.spec.revision);
   if (revision === undefined) return reject('ReplicaChanged', `the revision ${stored.spec.revision} is gone`);
+  if (stored.spec.slot !== proposal.node && isOfDaemon(draft, tenant, revision) && checks.has('bind.daemon'))
+    return reject(
+      'SelectorMismatch',
+      `slot ${stored.spec.slot} of Daemon ${stored.spec.workload} is for the node of that name, not for ${proposal.node}`,
+    );
   const node = storedNode(draft, undefined, proposal.node);
   const account: NodeAccount | undefined = nodeAccount(draft, proposal.node);
   if (node === undefined || account === undefined)

@@ -39,7 +39,7 @@ export function nothingDropped(state: CellState, { rejectedBinds }: LivenessFact
 
 function liveSlots(cell: CellView, { metadata }: Workload): ReadonlySet<string> {
   const slots = new Set<string>();
-  for (const { spec, status } of cell.objects('Replica', metadata.namespace ?? '', `${metadata.name}-`))
+  for (const { spec, status } of cell.objects('Replica', metadata.namespace ?? '', metadata.name))
     if (spec.workload === metadata.name && status !== undefined && !isTerminal(status.stage))
       slots.add(spec.slot);
   return slots;
@@ -58,7 +58,7 @@ function slotsWanted(cell: CellView, workload: Workload): number | undefined {
   const isOver = status?.batch?.finishedAt !== undefined;
   if (hasFailed || isOver || spec.batch?.schedule !== undefined) return undefined;
   const done = new Set<string>();
-  for (const replica of cell.objects('Replica', metadata.namespace ?? '', `${metadata.name}-`))
+  for (const replica of cell.objects('Replica', metadata.namespace ?? '', metadata.name))
     if (replica.spec.workload === metadata.name && replica.status?.stage === 'Succeeded')
       done.add(replica.spec.slot);
   const succeeded = Math.max(done.size, status?.batch?.succeeded ?? 0);

@@ -60,7 +60,7 @@ export function waitingExplained(state: CellState): LivenessResult {
 /** How many replicas of a workload are at each stage that is not terminal. */
 function stagesOf(cell: CellView, tenant: string, workload: string): ReadonlyMap<Stage, number> {
   const stages = new Map<Stage, number>();
-  for (const { spec, status } of cell.objects('Replica', tenant, `${workload}-`)) {
+  for (const { spec, status } of cell.objects('Replica', tenant, workload)) {
     if (spec.workload !== workload || status === undefined || isTerminal(status.stage)) continue;
     stages.set(status.stage, (stages.get(status.stage) ?? 0) + 1);
   }

@@ -94,6 +94,10 @@ export const wishes: readonly BerthObject[] = [
     template: { run, resources: { cpu: '500m' } },
     placement: { nodeSelector: { pool: 'general' } },
   }),
+  wish('Workload', 'beta', 'logs', {
+    ...{ type: 'Daemon' },
+    template: { run, resources: { cpu: '100m' } },
+  }),
   wish('Workload', 'beta', 'crew', {
     ...{ type: 'Service', replicas: 2, gang: { minAvailable: 2 } },
     template: { run, resources: { cpu: '500m' } },
