@@ -159,6 +159,10 @@ describe('a gang starts together or not at all', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['drains', () => cell.set('Node', 'n2', { drain: { reason: 'maintenance' } })],
     [
+      'comes back with less than is held',
+      () => cell.node('n2', { capacity: { cpu: '100m' }, allocatable: { cpu: '100m' } }),
+    ],
+    [
       'is lost',
       async () => {
         const { epoch } = await cell.record<NodeEpoch>(nodeEpochKey('n2'));

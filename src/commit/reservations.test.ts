@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Replica } from '../model/kinds/replica.js';
 import type { BerthObject } from '../model/object.js';
+import type { Register } from '../model/ports.js';
 import { answer, done, openTestCell, refOf, type TestCell } from './test-cell.fixture.js';
 
 describe('[S7] a hold is bound, released or expired, once', () => {
@@ -30,6 +31,23 @@ describe('[S7] a hold is bound, released or expired, once', () => {
     expect(answer(await cell.releaseHold('shop', hold))).toBe(
       `HoldGone: hold shop/${hold.reservation} is Bound`,
     );
+  });
+
+  it.each<[string, Partial<Register>, string]>([
+    ['a device of it', { devices: { gpu: ['GPU-2'] } }, 'device GPU-1 is not offered any more'],
+    [
+      'room for it',
+      { allocatable: { cpu: '1', memory: '16Gi', devices: { gpu: 2 } } },
+      'more cpu is committed than is offered',
+    ],
+  ])('[S2] does not become a binding on a node that came back without %s', async (_, offer, why) => {
+    const hold = done(await cell.reserve(replica, 'n1'));
+    await cell.node('n1', { devices: { gpu: ['GPU-1', 'GPU-2'] }, ...offer });
+    expect(answer(await cell.bind(replica, 'n1'))).toBe(
+      `HoldGone: hold ${hold.reservation} is on n1, where ${why}`,
+    );
+    done(await cell.releaseHold('shop', hold));
+    expect((await cell.status(replica)).stage).toBe('Queued');
   });
 
   it('expires: the replica is queued again, and whoever comes late is told', async () => {

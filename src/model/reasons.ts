@@ -135,7 +135,8 @@ export const reasonTable = {
     cure: 'none: a new placement is a new incarnation',
   },
   HoldGone: {
-    meaning: 'a hold that the proposal relies on was released or has expired',
+    meaning:
+      'a hold that the proposal relies on was released, has expired, or is on what its node offers no more',
     callerMay: 'refresh',
     cure: 'reserve again',
   },

@@ -5,14 +5,7 @@ import type { Replica } from '../model/kinds/replica.js';
 import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
 import { type Reason, reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
-import type {
-  PendingReplica,
-  Placement,
-  PreemptionPlan,
-  Turn,
-  TurnMoment,
-  TurnResult,
-} from './contract.js';
+import type { PendingReplica, Placement, PreemptionPlan, Turn, TurnMoment, TurnResult } from './contract.js';
 import { Explanations } from './explanations.js';
 import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';

@@ -1,3 +1,4 @@
+import { whyNotOffered } from '../../model/held-offer.js';
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
@@ -34,7 +35,7 @@ export const bind =
     if (edge !== undefined) return edge;
     const charge =
       replica.status.stage === 'Scheduled'
-        ? chargeOfHold(context, draft, proposal, replica)
+        ? chargeOfHold(context, draft, proposal, placing)
         : chargeNow(context, draft, proposal, placing);
     if ('kind' in charge) return charge;
 
@@ -172,7 +173,7 @@ function chargeOfHold(
   context: Context,
   draft: Draft,
   proposal: Proposal,
-  replica: LiveReplica,
+  { replica, candidate }: Placing,
 ): Charge | Rejection {
   const { tenant, stored, status } = replica;
   const name = status.hold ?? '';
@@ -197,6 +198,9 @@ function chargeOfHold(
       'NodeFull',
       `hold ${name} still waits for ${held.awaits?.map(({ replica: victim }) => victim).join(', ')}`,
     );
+  const missing = whyNotOffered(candidate.account, held.charge);
+  if (missing !== undefined && context.checks.has('bind.hold.offer'))
+    return reject('HoldGone', `hold ${name} is on ${proposal.node}, where ${missing}`);
   const { gang } = stored.spec;
   if (gang !== undefined && context.checks.has('bind.gang')) {
     const state = gangStatus(draft, tenant, gang)?.state;

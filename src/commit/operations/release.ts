@@ -1,3 +1,4 @@
+import { whyNotOffered } from '../../model/held-offer.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Release, ReleaseHold } from '../../model/ports.js';
 import { leaseKey, nodeLeaseName } from '../../model/records.js';
@@ -172,13 +173,22 @@ export const releaseHold =
 const isAwaiting = ({ awaits }: ReservationStatus): boolean => (awaits ?? []).length > 0;
 
 /** [L7] Its node would not take its owner any more: there the hold cannot become a binding, whatever its gang is. */
-function isStranded(context: Context, draft: Draft, tenant: string, { spec }: Stored<Reservation>): boolean {
+function isStranded(
+  context: Context,
+  draft: Draft,
+  tenant: string,
+  { spec }: Stored<Reservation>,
+  { charge, awaits = [] }: ReservationStatus,
+): boolean {
   const node = storedNode(draft, undefined, spec.node);
   const account = nodeAccount(draft, spec.node);
   const replica = storedReplica(draft, tenant, spec.owner.name);
   const revision = replica && storedRevision(draft, tenant, replica.spec.revision);
   if (node === undefined || account === undefined || revision === undefined) return true;
   if (nodeEpoch(draft, spec.node)?.state !== 'Open') return true;
+  // As bind says it, which is asked only once nothing is awaited.
+  if (awaits.length === 0 && charge !== undefined && whyNotOffered(account, charge) !== undefined)
+    return true;
   return checkPlacementRules(context, draft, { tenant, revision, node, account }) !== undefined;
 }
 
@@ -211,7 +221,7 @@ function freeHold(
         !isOwnerEnding &&
         context.checks.has('gang.committed') &&
         !(state === 'Expired' && isAwaiting(status)) &&
-        !isStranded(context, draft, tenant, stored)
+        !isStranded(context, draft, tenant, stored, status)
       )
         return reject('GangCommitted', `gang ${gang} is committed: its members go forward`);
       if (context.checks.has('gang.count'))

@@ -25,7 +25,7 @@ describe('[L7] what wakes those that collect', () => {
     expect(keys('MODIFIED', elsewhere, elsewhere)).toEqual(['gone/web']);
   });
 
-  it('for holds: their own changes, their owner, what they wait for, and a node that takes nothing any more', () => {
+  it('for holds: their own changes, their owner, what they wait for, and a node that takes nothing any more or offers other things', () => {
     const held = objectOf('Reservation', 't', 'hold-1', { spec: { node: 'n' } });
     const holds = new FakeObjects();
     holds.put(held);
@@ -43,6 +43,7 @@ describe('[L7] what wakes those that collect', () => {
       node({ drain: {} }),
       node({ unschedulable: true }),
       node({}, { reachability: 'Lost' }),
+      node({}, { devices: { gpu: [] } }),
     ])
       expect([keys('MODIFIED', closed, node({})), keys('MODIFIED', closed, closed)]).toEqual([
         ['t/hold-1'],

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isBerthError } from '../../model/errors.js';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Node } from '../../model/kinds/node.js';
+import type { NodeLedger } from '../../model/kinds/node-ledger.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import type { ObjectIndex } from '../../model/object-index.js';
@@ -46,6 +48,7 @@ export class HoldReconciler implements Reconciler {
       ...{ reservation, owner, inStateMs: this.#seen.ageMs(key, state) },
       victims: there.filter(({ metadata }) => awaited.has(metadata.uid)),
       node: objects.get<Node>('Node', undefined, reservation.spec.node),
+      ledger: objects.get<NodeLedger>('NodeLedger', undefined, reservation.spec.node),
       gang: gang === undefined ? undefined : objects.get<Gang>('Gang', tenant, gang),
     });
     switch (verdict.kind) {
@@ -84,13 +87,13 @@ export const holdKinds: ReadonlySet<string> = new Set(['Node', 'Reservation', 'R
 
 /**
  * The holds that a change concerns: their own changes, those of the replica that they are for or wait for, and those of a
- * node that takes nothing any more.
+ * node that takes nothing any more or has come back with another offer.
  */
 export function holdKeysOf(objects: Objects, change: ObjectChange): readonly string[] {
   switch (change.kind) {
     case 'Node': {
       const [node, last] = [change.object as Node, change.before as Node | undefined];
-      return change.type === 'DELETED' || hasClosed(node, last)
+      return change.type === 'DELETED' || hasClosed(node, last) || offersOther(node, last)
         ? [...holdKeysOn(objects, node.metadata.name)]
         : noKeys;
     }
@@ -129,3 +132,6 @@ const hasClosed = (node: Node, last: Node | undefined): boolean =>
   (node.spec.drain !== undefined && last?.spec.drain === undefined) ||
   (node.spec.unschedulable === true && last?.spec.unschedulable !== true) ||
   (node.status?.reachability === 'Lost' && last?.status?.reachability !== 'Lost');
+
+const offersOther = ({ status: now }: Node, last: Node | undefined): boolean =>
+  !isDeepStrictEqual([now?.allocatable, now?.devices], [last?.status?.allocatable, last?.status?.devices]);

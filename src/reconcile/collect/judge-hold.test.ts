@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Node } from '../../model/kinds/node.js';
+import type { NodeLedger } from '../../model/kinds/node-ledger.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import { objectOf } from '../../model/fake-objects.fixture.js';
 import { type HoldInput, type HoldVerdict, judgeHold } from './judge-hold.js';
 
-const hold = (state: string, spec: object = {}, metadata: object = {}): Reservation =>
+const hold = (state: string, spec: object = {}, metadata: object = {}, status: object = {}): Reservation =>
   objectOf('Reservation', 't', 'hold-1', {
     metadata,
     spec: {
       ...{ owner: { kind: 'Replica', name: 'web-0-1', uid: 'uid-web-0-1' }, intent: 'Bind', node: 'n' },
       ...{ amounts: {}, deadlineSeconds: 30, ...spec },
     },
-    status: { state },
+    status: { state, ...status },
   }) as Reservation;
 const owner = (stage: string, status: object = {}, metadata: object = {}): Replica =>
   objectOf('Replica', 't', 'web-0-1', { metadata, status: { stage, hold: 'hold-1', ...status } }) as Replica;
@@ -25,6 +26,13 @@ const draining = nodeOf({ drain: {} });
 const lost = nodeOf({}, { reachability: 'Lost', gate: { state: 'Closed' } });
 const suspect = nodeOf({}, { reachability: 'Suspect', gate: { state: 'Closed' } });
 const ofGang = hold('Held', { intent: 'Gang' });
+const charged = (charge: object, more: object = {}): Reservation =>
+  hold('Held', { intent: 'Gang' }, {}, { charge: { node: 'n', ...charge }, ...more });
+const ledger = (used: string): NodeLedger =>
+  objectOf('NodeLedger', undefined, 'n', {
+    status: { allocatable: { cpu: '4' }, used: { cpu: used } },
+  }) as NodeLedger;
+const committed = { gang: gang('Committed') };
 const victim = (stage: string): Replica =>
   objectOf('Replica', 't', 'guest', { status: { stage } }) as Replica;
 const released = (reason: string): HoldVerdict => ({ kind: 'Release', as: 'Released', reason });
@@ -63,6 +71,32 @@ describe('a hold', () => {
       'of a committed gang on a node that is late is kept until its deadline',
       { node: suspect, reservation: ofGang, gang: gang('Committed'), inStateMs: 10_000 },
       { kind: 'Keep', ms: 20_000 },
+    ],
+    [
+      'of a committed gang goes when its node came back with less than is committed there',
+      { ...committed, reservation: charged({ amounts: { cpu: '1' } }), ledger: ledger('5') },
+      released('NodeOffersLess'),
+    ],
+    [
+      'of a committed gang goes when its node came back without a device of it',
+      {
+        ...{ ...committed, ledger: ledger('1'), node: nodeOf({}, { devices: { gpu: ['GPU-2'] } }) },
+        reservation: charged({ amounts: {}, devices: { gpu: ['GPU-1'] } }),
+      },
+      released('NodeOffersLess'),
+    ],
+    [
+      'stays where its node offers what is committed',
+      { ...committed, reservation: charged({ amounts: { cpu: '1' } }), ledger: ledger('4') },
+      { kind: 'Keep', ms: 30_000 },
+    ],
+    [
+      'stays where its node will offer enough once its victims have ended',
+      {
+        ...{ ...committed, ledger: ledger('5') },
+        reservation: charged({ amounts: { cpu: '1' } }, { awaits: [{ replica: 'guest' }] }),
+      },
+      { kind: 'Keep', ms: 30_000 },
     ],
     [
       'is kept past its deadline while what makes room for it is on its way out',
@@ -138,7 +172,7 @@ describe('a hold', () => {
   ])('%s', (_name, changed, expected) => {
     const input: HoldInput = {
       ...{ reservation: hold('Held'), owner: scheduled, gang: undefined, node: nodeOf({}), inStateMs: 0 },
-      victims: [],
+      ...{ victims: [], ledger: undefined },
       ...changed,
     };
     expect(judgeHold(input)).toEqual(expected);

@@ -1,5 +1,8 @@
+import { amountOf } from '../../model/amount.js';
+import { whyNotOffered } from '../../model/held-offer.js';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Node } from '../../model/kinds/node.js';
+import type { NodeLedger } from '../../model/kinds/node-ledger.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import { isTerminal } from '../../model/stages.js';
@@ -16,8 +19,9 @@ export interface HoldInput {
   /** The replica of the owner's name, if there is one. */
   readonly owner: Replica | undefined;
   readonly gang: Gang | undefined;
-  /** The node it is held on. */
+  /** The node it is held on, and what is committed there. */
   readonly node: Node | undefined;
+  readonly ledger: NodeLedger | undefined;
   /** What it awaits the end of, as far as that is still there. */
   readonly victims: readonly Replica[];
   /** How long this process has seen it in this state, with as much as it still awaits. */
@@ -40,7 +44,7 @@ export function judgeHold(input: HoldInput): HoldVerdict {
   const whyOver = spec.owner.kind === 'Replica' ? whyNotOwned(reservation, owner) : undefined;
   if (whyOver !== undefined) return released(whyOver);
   const leftMs = spec.deadlineSeconds * 1_000 - inStateMs;
-  const whyNever = whyNeverBound(node);
+  const whyNever = whyNeverBound(input);
   // A committed gang goes forward: its hold goes only where it cannot, or awaits what may never end, and the authority sees to that too.
   if (spec.intent === 'Gang' && gang?.status?.state === 'Committed') {
     if (whyNever !== undefined) return released(whyNever);
@@ -61,11 +65,23 @@ function expired(victims: readonly Replica[]): HoldVerdict {
   return { kind: 'Release', as: 'Expired', reason: 'DeadlinePassed' };
 }
 
-/** Why nothing can be bound on a node any more, as far as anybody can tell. */
-function whyNeverBound(node: Node | undefined): string | undefined {
+/** Why it cannot be bound on its node any more, as far as anybody can tell. */
+function whyNeverBound({ node, ledger, reservation }: HoldInput): string | undefined {
   if (node === undefined) return 'NodeGone';
   if (node.spec.drain !== undefined) return 'NodeDrains';
-  return node.status?.reachability === 'Lost' ? 'NodeLost' : undefined;
+  if (node.status?.reachability === 'Lost') return 'NodeLost';
+  return offersLess(node, ledger, reservation) ? 'NodeOffersLess' : undefined;
+}
+
+/** What still awaits victims is not all there yet: that is no news of the node. */
+function offersLess(node: Node, ledger: NodeLedger | undefined, { status }: Reservation): boolean {
+  if (status?.charge === undefined || ledger === undefined || (status.awaits ?? []).length > 0) return false;
+  const { allocatable = {}, used = {} } = ledger.status ?? {};
+  const offer = {
+    ...{ allocatable: amountOf(allocatable), used: amountOf(used) },
+    devices: node.status?.devices ?? {},
+  };
+  return whyNotOffered(offer, status.charge) !== undefined;
 }
 
 const takesNothing = (node: Node | undefined): boolean =>
