@@ -127,7 +127,6 @@ export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
   'bind.slot':
     'a replica that waits is the one its slot names, because no other is made before it ends (incarnate.previous)',
   'bind.hold': 'a replica is Scheduled only while its hold is Held: both move in one transaction (hold.once)',
-  'bind.hold.offer': 'nodes of the simulator come back as they were; unit tests have some that do not',
   'bind.tenant': 'a tenant goes only once nothing is left in it, for nobody else takes its finalizer off',
   'incarnate.name':
     'no two slots have a name in common (replicaName), and one begins anew only once nothing of it is left (forget.kept)',

@@ -25,6 +25,7 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
         'bind.tenancy',
         'bind.selector',
         'bind.daemon',
+        'bind.hold.offer',
       ] as const),
       ...(['bind.taints', 'bind.antiAffinity', 'bind.antiAffinity.others', 'bind.spread'] as const),
       ...(['bind.pool', 'bind.gang', 'gang.holds', 'gang.count', 'gang.committed'] as const),

@@ -154,6 +154,21 @@ describe('[S4] a replica is bound only where its hard rules allow', () => {
     expect(cell.violations).toEqual([]);
   });
 
+  it.each([
+    ['room', { allocatable: { cpuMilli: 100 } }, 'more cpu is committed than the node offers'],
+    ['its device', { devices: { gpu: [] } }, 'device n1-g0 that was held is not offered any more'],
+  ])('a hold is not used on a node that came back without %s', (_, offer, what) => {
+    const cell = checked();
+    cell.workload('app', { resources: { cpu: '1', devices: { gpu: 1 } } });
+    cell.incarnate('app');
+    cell.hold('app-0-1', 'n1', { devices: { gpu: ['n1-g0'] } });
+    cell.transact('server-1', (draft) =>
+      draft.change<NodeAccount>(nodeAccountKey('n1'), (account) => ({ ...account, ...offer })),
+    );
+    cell.bind('app-0-1', 'n1');
+    expect(cell.messages.join()).toContain(what);
+  });
+
   it('a daemon’s replica goes to the node of its slot', () => {
     const cell = checked();
     cell.workload('logs', { type: 'Daemon' });

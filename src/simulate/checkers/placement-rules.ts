@@ -1,3 +1,4 @@
+import { amountOf, countOf, eachResource } from '../../model/amount.js';
 import { type Epoch, sameEpoch, shownEpoch } from '../../model/records.js';
 import { stateBefore } from './before-state.js';
 import { CellView, placeOf } from './cell-view.js';
@@ -54,6 +55,7 @@ export class PlacementRules implements SafetyChecker {
     const brokenIn = (cell: CellView): readonly string[] => [
       ...brokenNodeRules(cell, placed),
       ...brokenEpoch(cell, placed),
+      ...(placed.wasHeld ? this.#brokenOffer(cell, placed) : []),
     ];
     const now = brokenIn(after);
     return now.length === 0 || brokenIn(before).length === 0 ? [] : now;
@@ -75,6 +77,24 @@ export class PlacementRules implements SafetyChecker {
             `it is charged in ${own.charge.region}/${own.charge.zone}, the node is in ${regionOf(node)}/${zoneOf(node)}`,
           ]
         : []),
+    ];
+  }
+
+  /** What was held is still there: a node may have come back without a device, or with less than is committed. */
+  #brokenOffer(cell: CellView, { key, node }: Judged): readonly string[] {
+    const charge = this.#book.charge(key)?.charge;
+    const account = cell.nodeAccount(node);
+    if (charge === undefined || account === undefined) return [];
+    const gone = Object.entries(charge.devices ?? {}).flatMap(([name, ids]) =>
+      ids.filter((id) => account.devices[name]?.includes(id) !== true),
+    );
+    const over = [...eachResource(amountOf(charge.amounts))].filter(
+      ([resource, count]) =>
+        count > 0 && (countOf(account.used, resource) ?? 0) > (countOf(account.allocatable, resource) ?? 0),
+    );
+    return [
+      ...gone.map((id) => `device ${id} that was held is not offered any more`),
+      ...over.map(([resource]) => `more ${resource} is committed than the node offers`),
     ];
   }
 

@@ -1,6 +1,7 @@
 import { msBetween } from '../../env/instant.js';
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Replica } from '../../model/kinds/replica.js';
+import type { Reservation } from '../../model/kinds/reservation.js';
 import type { Authority, Register, Report } from '../../model/ports.js';
 import { refOf } from '../../model/replica-ref.js';
 import type { Epoch } from '../../model/records.js';
@@ -58,6 +59,8 @@ class ScriptedAgent {
   #permittedUntilMs = 0;
   #epochs: Epoch[] = [];
   #registrations = 0;
+  // The machine came back with less than it had; when nothing goes wrong any more it has everything again.
+  #offersLess = false;
 
   constructor(
     private readonly world: World,
@@ -102,17 +105,29 @@ class ScriptedAgent {
           .filter(({ status }) => status?.binding?.node === this.shape.name),
       );
       for (const replica of bindings ?? []) await this.#look(life, authority, epoch, replica);
+      if (this.#offersLess && this.world.faults.isStopped) {
+        this.#offersLess = false;
+        epoch = await this.#register(life, authority);
+      }
       if (!this.options.isCareless || this.world.faults.isStopped) continue;
       if (env.random.chance(0.15)) await this.#beCareless(life, authority).catch(() => undefined);
-      // For no reason: everything it says from now on is said under another epoch.
-      if (env.random.chance(0.01)) epoch = await this.#register(life, authority);
+      const isHeldOn = [...this.world.history.under('/s/Reservation/')].some(([, value]) => {
+        const { status } = value as Pick<Reservation, 'status'>;
+        return status?.state === 'Held' && status.charge?.node === this.shape.name;
+      });
+      // For no reason: everything it says from now on is said under another epoch. More often while there are holds, and
+      // then with less than is held.
+      if (env.random.chance(isHeldOn ? 0.04 : 0.01)) {
+        this.#offersLess = isHeldOn && env.random.chance(0.7);
+        epoch = await this.#register(life, authority);
+      }
     }
   }
 
   async #register(life: Life, authority: Authority): Promise<Epoch> {
     this.#registrations += 1;
     const operation = `register/${this.shape.name}/${this.#registrations}`;
-    const { name, isUnfenced, ...offer } = this.shape;
+    const { name, isUnfenced, ...offer } = this.#offersLess ? lessOf(this.shape) : this.shape;
     const agent = isUnfenced === true ? ({ fencing: 'Unsupported' } as const) : {};
     for (;;) {
       const sentMs = this.world.time.nowMs;
@@ -294,3 +309,9 @@ class ScriptedAgent {
 /** Adds it to the world; it starts with all others. */
 export const startAgent = (...parts: ConstructorParameters<typeof ScriptedAgent>): SimProcess =>
   new ScriptedAgent(...parts).member;
+
+/** A node without its devices and with one core. */
+const lessOf = ({ devices: _, ...shape }: NodeShape): NodeShape => ({
+  ...shape,
+  allocatable: { cpu: '1', memory: '1Gi' },
+});
