@@ -87,11 +87,18 @@ async function watchDrain(
 ): Promise<ExitCode> {
   let last: NonNullable<Node['status']>['drain'];
   let code: ExitCode = exitCodes.timedOut;
+  let isBeingDeleted = false;
   const screen = new Screen();
   const end = await within(session.env, timeoutMs, async (signal) => {
     for await (const object of followObject(session, path, name, signal)) {
       // A parsed boundary: what the server answers for nodes.
       const node = object as Node | undefined;
+      if (node === undefined && isBeingDeleted) {
+        print(`node/${name} is gone: nothing was left on it`);
+        code = exitCodes.done;
+        return;
+      }
+      isBeingDeleted = node?.metadata.deletionTimestamp !== undefined;
       if (node?.spec.drain === undefined)
         throw new CommandFailure(exitCodes.conditionFailed, `node/${name}: somebody ended the drain`);
       const { drain } = node.status ?? {};

@@ -21,6 +21,7 @@ import { postpone } from './operations/postpone.js';
 import { publish } from './operations/publish.js';
 import { withdraw } from './operations/withdraw.js';
 import { release, releaseHold } from './operations/release.js';
+import { removeNode } from './operations/remove-node.js';
 import { remark } from './operations/remark.js';
 import { report } from './operations/report.js';
 import { reserve } from './operations/reserve.js';
@@ -124,6 +125,9 @@ export class CommitAuthority implements ports.Authority {
   }
   forget(input: ports.Forget): Promise<Outcome<undefined>> {
     return this.#submit((context) => forget(context, input));
+  }
+  removeNode(input: ports.RemoveNode): Promise<Outcome<undefined>> {
+    return this.#submit((context) => removeNode(context, input));
   }
 
   #submit<T>(decide: (context: Context) => Decide<T>): Promise<Outcome<T>> {

@@ -75,6 +75,9 @@ export class ForwardingAuthority implements ports.Authority {
   settleFence(input: ports.SettleFence): Promise<Outcome<undefined>> {
     return this.parts.local.settleFence(input);
   }
+  removeNode(input: ports.RemoveNode): Promise<Outcome<undefined>> {
+    return this.parts.local.removeNode(input);
+  }
   remark(input: ports.Remark): Promise<Outcome<undefined>> {
     return this.parts.local.remark(input);
   }

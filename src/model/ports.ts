@@ -301,6 +301,13 @@ export interface Forget extends Operation {
   readonly dropSlot: boolean;
 }
 
+/** A node that is being deleted, and that nothing is charged to any more. */
+export interface RemoveNode extends Operation {
+  readonly actor: Actor;
+  readonly node: string;
+  readonly uid: string;
+}
+
 /** The one that makes things official (DESIGN §5). Each call is one operation in one transaction. */
 export interface Authority {
   takeLease(input: TakeLease): Promise<Outcome<{ readonly epoch: Epoch }>>;
@@ -329,6 +336,7 @@ export interface Authority {
   moveGang(input: MoveGang): Promise<Outcome<undefined>>;
   /** Deletes a replica that has ended. */
   forget(input: Forget): Promise<Outcome<undefined>>;
+  removeNode(input: RemoveNode): Promise<Outcome<undefined>>;
 }
 
 // ---- objects, as controllers see them --------------------------------------------------------------------

@@ -144,6 +144,8 @@ export const workloadAccountKey = (tenant: string, workload: string): string =>
   workloadAccountKeys(tenant)(workload);
 export const nodeEpochKey = madeOnce((node) => `/e/${node}`);
 export const fenceKey = '/m/fence';
+/** The newest epoch that a node had which is gone: the next new node gets a later one. */
+export const pastEpochKey = '/m/past-node-epoch';
 export const leaseKey = madeOnce((name) => `/l/${name}`);
 export const nodeLeaseName = (node: string): string => `node-${node}`;
 /** The node whose lease this is; undefined for that of a leader. */

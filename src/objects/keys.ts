@@ -1,5 +1,5 @@
 import type { KindDefinition } from '../model/kind.js';
-import { fenceKey } from '../model/records.js';
+import { fenceKey, pastEpochKey } from '../model/records.js';
 import type { KeyRange } from '../store/contract.js';
 import { keysUnder } from '../store/key-range.js';
 
@@ -34,7 +34,7 @@ export const everythingRange: KeyRange = keysUnder('/');
 
 /** Objects and records of the authority, as against what the cell knows of itself. */
 export const isShared = (storedKey: string): boolean =>
-  /^\/[aelost]\//.test(storedKey) || storedKey === fenceKey;
+  /^\/[aelost]\//.test(storedKey) || storedKey === fenceKey || storedKey === pastEpochKey;
 
 export function parseStoreKey(
   storedKey: string,

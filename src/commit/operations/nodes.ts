@@ -1,5 +1,5 @@
 import { amountOf } from '../../model/amount.js';
-import type { Node, NodeStatus } from '../../model/kinds/node.js';
+import { chargesFinalizer, type Node, type NodeStatus } from '../../model/kinds/node.js';
 import type { Attest, Gate, Register } from '../../model/ports.js';
 import {
   type Epoch,
@@ -19,7 +19,8 @@ import { type Conditions, withConditions } from '../conditions.js';
 import { type Context, nextEpoch } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
 import type { Draft } from '../draft.js';
-import { nodeAccount, nodeEpoch, putStatus, statusOf, storedNode } from '../stored.js';
+import { nodeAccount, nodeEpoch, putStatus, statusOf, type Stored, storedNode } from '../stored.js';
+import { pastEpoch } from './remove-node.js';
 
 /** An agent has started: its node exists, offers what it says, takes work, and has a new epoch and lease. */
 export const register =
@@ -28,9 +29,10 @@ export const register =
     const { node: name, operation } = input;
     const before = nodeEpoch(draft, name);
     if (before?.operation === operation) return already({ epoch: before.epoch });
-    const epoch = nextEpoch(context.cell, before?.epoch);
+    const epoch = nextEpoch(context.cell, before === undefined ? pastEpoch(draft) : before.epoch);
     const stored = storedNode(draft, undefined, name);
-    if (stored === undefined)
+    if (stored !== undefined) keepWhileCharged(draft, stored);
+    else
       draft.put(objectKey('Node', undefined, name), {
         apiVersion: 'berth.dev/v1',
         kind: 'Node',
@@ -39,6 +41,7 @@ export const register =
           uid: context.uid,
           generation: 1,
           creationTimestamp: context.at,
+          finalizers: [chargesFinalizer],
           ...(input.labels !== undefined && { labels: input.labels }),
         },
         spec: {
@@ -90,6 +93,14 @@ export const register =
     return commit({ epoch });
   };
 
+/** [L7] From now on something may be charged to it: until that has ended, to delete it is a wish. */
+function keepWhileCharged(draft: Draft, stored: Stored<Node>): void {
+  const { name, finalizers = [] } = stored.metadata;
+  if (finalizers.includes(chargesFinalizer)) return;
+  const metadata = { ...stored.metadata, finalizers: [...finalizers, chargesFinalizer] };
+  draft.put(objectKey('Node', undefined, name), { ...stored, metadata });
+}
+
 /** A machine that cannot hold jobs to all of their limits says so for as long as that is so. */
 function limitsSaid(
   unenforced: readonly string[],
@@ -120,7 +131,8 @@ export const gate =
       });
     if (stale !== undefined) return stale;
     const account = nodeAccount(draft, input.node);
-    if (account === undefined) return reject('NodeChanged', `node ${input.node} has never registered`);
+    if (account === undefined || storedNode(draft, undefined, input.node) === undefined)
+      return reject('NodeChanged', `there is no node ${input.node}`);
     const status = statusOf<Node>(draft, 'Node', undefined, input.node) as NodeStatus | undefined;
     if (account.gate.state === state && status?.reachability === input.reachability)
       return already(undefined);
@@ -149,7 +161,8 @@ export const attest =
     const stale = checkActor(context, draft, input.actor);
     if (stale !== undefined) return stale;
     const current = nodeEpoch(draft, input.node);
-    if (current === undefined) return reject('NodeChanged', `node ${input.node} has never registered`);
+    if (current === undefined || storedNode(draft, undefined, input.node) === undefined)
+      return reject('NodeChanged', `node ${input.node} has never registered`);
     if (!sameEpoch(current.epoch, input.nodeEpoch) && context.checks.has('epoch.node'))
       return reject(
         'NodeChanged',

@@ -5,7 +5,7 @@ import { checkActor } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
 import { findReplica, replicaGone } from '../replica-moves.js';
-import { putStatus, statusOf, storedRegion } from '../stored.js';
+import { putStatus, statusOf, storedNode, storedRegion } from '../stored.js';
 import { type Conditions, withConditions } from '../conditions.js';
 
 /** [L6] Says as conditions what people should know of a repair. Written only when it says something else (L8, L9). */
@@ -28,6 +28,7 @@ export const remark =
       return commit(undefined);
     }
     if (about.kind === 'Node') {
+      if (storedNode(draft, undefined, about.node) === undefined) return already(undefined);
       const status = statusOf<Node>(draft, 'Node', undefined, about.node) as NodeStatus | undefined;
       const conditions = status && change(status.conditions ?? []);
       if (conditions === undefined) return already(undefined);

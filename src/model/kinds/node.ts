@@ -174,6 +174,13 @@ export type NodeSpec = Static<typeof spec>;
 export type NodeStatus = Static<typeof status>;
 export type Node = TypedObject<NodeSpec, NodeStatus>;
 
+/** On every node that has registered, until nothing is charged to it: only the authority takes it off, with the node. */
+export const chargesFinalizer = 'berth.dev/charges';
+
+/** Everything shall leave it: somebody said so, or it is being deleted. */
+export const shallBeEmpty = (one: Node): boolean =>
+  one.spec.drain !== undefined || one.metadata.deletionTimestamp !== undefined;
+
 export const node = defineKind({
   kind: 'Node',
   plural: 'nodes',
@@ -222,7 +229,12 @@ export const node = defineKind({
     ]),
 });
 
-function schedulable(object: { readonly spec?: NodeSpec; readonly status?: NodeStatus }): string {
+function schedulable(object: {
+  readonly metadata?: Pick<Node['metadata'], 'deletionTimestamp'>;
+  readonly spec?: NodeSpec;
+  readonly status?: NodeStatus;
+}): string {
+  if (object.metadata?.deletionTimestamp !== undefined) return 'BeingDeleted';
   if (object.spec?.drain !== undefined) return shownDrain[object.status?.drain?.state ?? 'Draining'];
   if (object.spec?.unschedulable === true) return 'No';
   return object.status?.gate?.state === 'Closed' ? 'GateClosed' : 'Yes';

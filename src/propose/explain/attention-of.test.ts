@@ -69,6 +69,11 @@ describe('what needs attention', () => {
       ['Notice Node/n1 Drained operator'],
     ],
     [
+      'a node that is being deleted',
+      { nodes: [objectOf('Node', undefined, 'n1', { metadata: { deletionTimestamp: at } }) as Node] },
+      ['Notice Node/n1 BeingDeleted repair-controller'],
+    ],
+    [
       'a node that is cordoned',
       { nodes: [node('n1', {}, { unschedulable: true })] },
       ['Notice Node/n1 Cordoned operator'],

@@ -78,6 +78,12 @@ function* aboutNode({ metadata, spec, status }: Node): Generator<AttentionItem> 
     yield item('Broken', 'FenceOverrun', overrun.message ?? '', 'operator', overrun.lastTransitionTime);
   if (attestation !== undefined)
     yield item('Notice', 'Attested', `${attestation.by}: ${attestation.reason}`, 'operator', attestation.at);
+  if (metadata.deletionTimestamp !== undefined) {
+    const goes = 'it takes nothing new, and goes when nothing is charged to it';
+    const nextMove = drain?.replicas?.[0]?.nextMove ?? 'repair-controller';
+    yield item('Notice', 'BeingDeleted', drain?.message ?? goes, nextMove, metadata.deletionTimestamp);
+    return;
+  }
   if (spec.drain === undefined) {
     if (spec.unschedulable === true) yield item('Notice', 'Cordoned', 'it takes nothing new', 'operator');
     return;

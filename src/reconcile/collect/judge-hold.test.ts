@@ -44,6 +44,11 @@ describe('a hold', () => {
     ['expires at its deadline', { inStateMs: 30_000 }, expired],
     ['goes when its node drains', { node: draining }, released('NodeDrains')],
     ['goes when its node is lost', { node: lost }, released('NodeLost')],
+    [
+      'goes when its node is being deleted',
+      { node: objectOf('Node', undefined, 'n', { metadata: { deletionTimestamp: 'now' } }) as Node },
+      released('NodeDeleted'),
+    ],
     ['goes with its node', { node: undefined }, released('NodeGone')],
     ['is kept while its node is only late', { node: suspect }, { kind: 'Keep', ms: 30_000 }],
     ...(

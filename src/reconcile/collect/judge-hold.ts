@@ -68,6 +68,7 @@ function expired(victims: readonly Replica[]): HoldVerdict {
 /** Why it cannot be bound on its node any more, as far as anybody can tell. */
 function whyNeverBound({ node, ledger, reservation }: HoldInput): string | undefined {
   if (node === undefined) return 'NodeGone';
+  if (node.metadata.deletionTimestamp !== undefined) return 'NodeDeleted';
   if (node.spec.drain !== undefined) return 'NodeDrains';
   if (node.status?.reachability === 'Lost') return 'NodeLost';
   return offersLess(node, ledger, reservation) ? 'NodeOffersLess' : undefined;

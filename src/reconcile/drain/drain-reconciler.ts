@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { wallTimestamp } from '../../env/instant.js';
 import { isBerthError } from '../../model/errors.js';
-import type { Node } from '../../model/kinds/node.js';
+import { shallBeEmpty, type Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
 import type { Workload } from '../../model/kinds/workload.js';
@@ -39,7 +39,7 @@ const lookMs = 2_000;
 // So many workloads are asked at once; of one, replicas are asked one after the other until its limit is met.
 const workloadsAtOnce = 16;
 
-/** Takes everything away from nodes that drain, within the limits of the workloads, and says how far it has come. Keys are nodes. */
+/** Takes everything away from nodes that drain or are being deleted, within the limits of the workloads, and says how far it has come. Keys are nodes. */
 export class DrainReconciler implements Reconciler {
   readonly #seen: FirstSeen;
   // By node, then by uid: what stood in the way at the last try.
@@ -54,8 +54,7 @@ export class DrainReconciler implements Reconciler {
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
     const { objects } = this.parts.acting;
     const node = objects.get<Node>('Node', undefined, key);
-    const isDraining = node?.spec.drain !== undefined;
-    if (node === undefined || !isDraining) {
+    if (node === undefined || !shallBeEmpty(node)) {
       this.#seen.retain(key, []);
       this.#blocks.delete(key);
       this.#looks.delete(key);
@@ -170,7 +169,7 @@ export class DrainReconciler implements Reconciler {
     const { objects, env } = this.parts.acting;
     const node = objects.get<Node>('Node', undefined, name);
     if (node === undefined) return 'current';
-    const isDraining = node.spec.drain !== undefined;
+    const isDraining = shallBeEmpty(node);
     if (!isDraining && node.status?.drain === undefined) return 'current';
     // What was bound before the drain is in the cache, and nothing is bound after it; the index may be behind the cache.
     if (isDraining && !this.parts.onNode.isAsNewAs(node.metadata.resourceVersion)) return 'behind';
@@ -240,7 +239,11 @@ export const drainKinds: ReadonlySet<string> = new Set(['Node', 'Replica']);
 export function drainKeysOf(objects: Objects, change: ObjectChange): readonly string[] {
   if (change.kind === 'Node') {
     const [node, before] = [change.object as Node, change.before as Node | undefined];
-    const isNews = change.type !== 'MODIFIED' || !isDeepStrictEqual(node.spec, before?.spec);
+    const isNews =
+      change.type !== 'MODIFIED' ||
+      before === undefined ||
+      shallBeEmpty(node) !== shallBeEmpty(before) ||
+      !isDeepStrictEqual(node.spec, before.spec);
     return isNews ? [node.metadata.name] : noKeys;
   }
   if (change.kind !== 'Replica') return noKeys;
@@ -252,5 +255,5 @@ export function drainKeysOf(objects: Objects, change: ObjectChange): readonly st
   return node !== undefined && drivesAway(node) ? [name] : noKeys;
 }
 
-const drivesAway = ({ spec }: Node): boolean =>
-  spec.drain !== undefined || (spec.taints ?? []).some(({ effect }) => effect === 'NoExecute');
+const drivesAway = (node: Node): boolean =>
+  shallBeEmpty(node) || (node.spec.taints ?? []).some(({ effect }) => effect === 'NoExecute');

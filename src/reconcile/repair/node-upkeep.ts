@@ -1,4 +1,5 @@
-import type { Node } from '../../model/kinds/node.js';
+import { chargesFinalizer, type Node } from '../../model/kinds/node.js';
+import type { NodeLedger } from '../../model/kinds/node-ledger.js';
 import type { Outcome } from '../../model/ports.js';
 import type { Acting } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
@@ -8,7 +9,13 @@ import { after, type Reconciler, type Requeue } from '../runtime/requeue.js';
 /** So long people are told that a fence was overrun. */
 export const overrunShownMs = 3_600_000;
 
-/** Ends what is said of nodes for a time only: attestations, and that a fence was overrun. Keys are nodes. */
+// What is charged to a node that is being deleted ends without a word to whoever waits for it.
+const chargesLookMs = 2_000;
+
+/**
+ * Ends what is said of nodes for a time only: attestations, and that a fence was overrun; and removes nodes that are being
+ * deleted once nothing is charged to them. Keys are nodes.
+ */
 export class NodeUpkeep implements Reconciler {
   readonly #seen: FirstSeen;
 
@@ -18,7 +25,8 @@ export class NodeUpkeep implements Reconciler {
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
     const { objects, authority, actor } = this.acting;
-    const { epoch, attestation, conditions } = objects.get<Node>('Node', undefined, key)?.status ?? {};
+    const node = objects.get<Node>('Node', undefined, key);
+    const { epoch, attestation, conditions } = node?.status ?? {};
     const overrun = conditions?.find(({ type, status }) => type === 'FenceOverrun' && status === 'True');
     const overrunId = overrun && `overrun ${overrun.lastTransitionTime}`;
     this.#seen.retain(
@@ -43,13 +51,27 @@ export class NodeUpkeep implements Reconciler {
       due(overrunId, overrunShownMs, () =>
         authority.remark({ actor, about: { kind: 'Node', node: key }, set: [], clear: ['FenceOverrun'] }),
       );
+    if (node?.metadata.deletionTimestamp !== undefined) {
+      const { uid } = node.metadata;
+      const remove = () => authority.removeNode({ actor, node: key, uid, operation: `remove-node/${uid}` });
+      if (this.#isRemovable(node)) operations.push(remove);
+      else leftMs.push(chargesLookMs);
+    }
     const requeue = await carryOut(this.acting, 'node-upkeep', key, operations, signal);
     if (requeue.kind !== 'done' || leftMs.length === 0) return requeue;
-    return after(Math.min(...leftMs), 'something is said of the node for a time');
+    return after(Math.min(...leftMs), 'something is said of the node for a time, or charged to it');
+  }
+
+  /** As the cache shows it: the authority looks again. */
+  #isRemovable({ metadata: { name, finalizers = [] } }: Node): boolean {
+    const ledger = this.acting.objects.get<NodeLedger>('NodeLedger', undefined, name);
+    const isCharged = Object.keys(ledger?.status?.antiAffinity ?? {}).length > 0;
+    return !isCharged && finalizers.every((finalizer) => finalizer === chargesFinalizer);
   }
 }
 
 /** The nodes that have something to end. */
-export const hasUpkeep = ({ status }: Node): boolean =>
+export const hasUpkeep = ({ metadata, status }: Node): boolean =>
+  metadata.deletionTimestamp !== undefined ||
   status?.attestation !== undefined ||
   status?.conditions?.some(({ type }) => type === 'FenceOverrun') === true;

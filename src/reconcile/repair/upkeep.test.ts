@@ -18,7 +18,11 @@ function open() {
   const { env } = time.machine('server');
   const objects = new FakeObjects();
   const asked: string[] = [];
-  const authority: Pick<Authority, 'attest' | 'remark' | 'settleFence'> = {
+  const authority: Pick<Authority, 'attest' | 'remark' | 'settleFence' | 'removeNode'> = {
+    removeNode: ({ node, uid }) => {
+      asked.push(`remove ${node} ${uid}`);
+      return Promise.resolve(done);
+    },
     attest: ({ node, isOver, given }) => {
       asked.push(`attest ${node} ${isOver === true ? `over ${given}` : ''}`);
       return Promise.resolve(done);
@@ -68,6 +72,28 @@ describe('what is said of a node for a time', () => {
     await pass(overrunShownMs);
     expect(await look()).toEqual({ kind: 'done' });
     expect(asked.at(-1)).toBe('clear FenceOverrun');
+  });
+});
+
+describe('[L7] a node that is being deleted', () => {
+  it('is removed when nothing is charged to it, and nobody else has a say', async () => {
+    const { acting, objects, asked } = open();
+    const look = () => new NodeUpkeep(acting).reconcile('n1', new AbortController().signal);
+    const being = (...others: readonly string[]) => ({
+      metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['berth.dev/charges', ...others] },
+    });
+    const charged = (antiAffinity: object): void =>
+      objects.put(objectOf('NodeLedger', undefined, 'n1', { status: { antiAffinity } }));
+    objects.put(objectOf('Node', undefined, 'n1', being('example.com/mine')));
+    charged({});
+    expect(await look()).toMatchObject({ kind: 'after', ms: 2_000 });
+    objects.put(objectOf('Node', undefined, 'n1', being()));
+    charged({ 'shop/web-r1': 1 });
+    expect(await look()).toMatchObject({ kind: 'after', ms: 2_000 });
+    expect(asked).toEqual([]);
+    charged({});
+    expect(await look()).toEqual({ kind: 'done' });
+    expect(asked).toEqual(['remove n1 uid-n1']);
   });
 });
 

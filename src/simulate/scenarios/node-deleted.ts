@@ -6,11 +6,11 @@ import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 // Whoever put it there wants to see to something before the node is gone.
 const finalizer = 'example.com/decommission';
 
-/** A node that is being deleted, and still there: what it had runs on, and it is given nothing new. */
+/** A node that is deleted: what it had leaves, it is given nothing new, and then it goes with all that was kept of it. */
 export const nodeDeleted: Scenario = {
   name: 'node-deleted',
   about:
-    'node-a is being deleted while schedulers that have not heard of it still choose it: it gets nothing new',
+    'node-a is deleted while schedulers that have not heard of it still choose it: it gets nothing new, is emptied and goes; its agent makes it anew',
   chaosMs: 40_000,
   settleMs: 120_000,
   begin: (world) => {
@@ -19,26 +19,40 @@ export const nodeDeleted: Scenario = {
       wishes: [...basics('jobs'), service('jobs', 'web', 4, { cpu: '1' })],
       rivals: [{ carelessness: 0.5, reserves: true }],
       exits: 0.02,
+      detects: true,
     });
+    let first: string | undefined;
+    let isSeenTo = false;
     const remove = (): void => {
       const objects = world.reaches.get(user)?.objects;
       const live = objects?.get<Node>('Node', undefined, 'node-a');
-      if (objects !== undefined && live !== undefined && live.metadata.deletionTimestamp === undefined)
-        objects
-          .modify<Node>('Node', undefined, 'node-a', 'spec', ({ metadata, ...rest }) => ({
-            ...rest,
-            metadata: { ...metadata, finalizers: [finalizer] },
-          }))
-          .then(() => objects.delete('Node', undefined, 'node-a', live.metadata.uid))
-          .catch(() => undefined);
       world.wire.after(500, remove);
+      if (objects === undefined || live === undefined) return;
+      const { uid, deletionTimestamp, finalizers = [] } = live.metadata;
+      first ??= uid;
+      if (first !== uid) return;
+      const others = finalizers.filter((one) => one !== finalizer);
+      const keep = (kept: readonly string[]) =>
+        objects.modify<Node>('Node', undefined, 'node-a', 'spec', ({ metadata, ...rest }) => ({
+          ...rest,
+          metadata: { ...metadata, finalizers: [...kept] },
+        }));
+      if (deletionTimestamp === undefined)
+        keep([...others, finalizer])
+          .then(() => objects.delete('Node', undefined, 'node-a', uid))
+          .catch(() => undefined);
+      else if (isSeenTo && finalizers.includes(finalizer)) keep(others).catch(() => undefined);
     };
     world.wire.after(2_000 + world.time.random.integer(6_000), remove);
+    world.wire.after(30_000, () => {
+      isSeenTo = true;
+    });
     return () => {
       const live = liveReplicasOf(world, 'web');
       const stored = world.history.get('/o/Node/_/node-a') as Pick<Node, 'metadata'> | undefined;
       return unlessSo(
-        [stored?.metadata.deletionTimestamp !== undefined, 'node-a is not being deleted'],
+        [first !== undefined && stored?.metadata.uid !== first, 'the node-a that was deleted is still there'],
+        [stored !== undefined, 'the agent of node-a did not make it anew'],
         [live.length === 4, `wanted 4 replicas; there are ${shownReplicas(live)}`],
       );
     };

@@ -130,6 +130,7 @@ const operations: readonly (keyof Authority)[] = [
   'remark',
   'moveGang',
   'forget',
+  'removeNode',
 ];
 
 /** An authority in another process: the one that `pick` names at each call. */
