@@ -114,10 +114,10 @@ export function brakesOf(
     count('Cell', '', silentMs);
   }
   const brakes = new Map<string, Brake>();
-  for (const [name, count] of counts) {
-    const { scope, all, silent } = count;
-    const asked = ofLate(name, askedBy(count, rules));
-    const state = asked === 'Stop' && isHeldLong(count, rules) ? 'Slow' : asked;
+  for (const [name, counted] of counts) {
+    const { scope, all, silent } = counted;
+    const asked = ofLate(name, askedBy(counted, rules));
+    const state = asked === 'Stop' && isHeldLong(counted, rules) ? 'Slow' : asked;
     brakes.set(name, { state, scope, name, silent, all });
   }
   return new Brakes(brakes);

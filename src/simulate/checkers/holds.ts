@@ -60,6 +60,8 @@ function givenUp(before: CellView, cell: CellView, tenant: string, name: string)
   const isFreed = is?.status?.state === 'Released' || is?.status?.state === 'Expired';
   if (was?.status?.state !== 'Held' || was.metadata.uid !== is?.metadata.uid || !isFreed) return [];
   if (is.spec.intent !== 'Gang') return [];
+  // One that awaits what may never end is no place to go forward to.
+  if (is.status?.state === 'Expired' && (was.status.awaits ?? []).length > 0) return [];
   const owner = cell.object('Replica', tenant, is.spec.owner.name);
   const { gang = '', workload = '', slot = '', revision = '' } = owner?.spec ?? {};
   if (owner?.status === undefined || isTerminal(owner.status.stage)) return [];
