@@ -44,6 +44,7 @@ describe('[L7] what wakes those that collect', () => {
       node({ unschedulable: true }),
       node({}, { reachability: 'Lost' }),
       node({}, { devices: { gpu: [] } }),
+      { ...node({}), metadata: { ...node({}).metadata, deletionTimestamp: 'now' } },
     ])
       expect([keys('MODIFIED', closed, node({})), keys('MODIFIED', closed, closed)]).toEqual([
         ['t/hold-1'],

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isBerthError } from '../../model/errors.js';
 import type { Gang } from '../../model/kinds/gang.js';
-import type { Node } from '../../model/kinds/node.js';
+import { type Node, shallBeEmpty } from '../../model/kinds/node.js';
 import type { NodeLedger } from '../../model/kinds/node-ledger.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
@@ -129,7 +129,7 @@ function* holdKeysOn(objects: Objects, node: string): Generator<string> {
 }
 
 const hasClosed = (node: Node, last: Node | undefined): boolean =>
-  (node.spec.drain !== undefined && last?.spec.drain === undefined) ||
+  (shallBeEmpty(node) && (last === undefined || !shallBeEmpty(last))) ||
   (node.spec.unschedulable === true && last?.spec.unschedulable !== true) ||
   (node.status?.reachability === 'Lost' && last?.status?.reachability !== 'Lost');
 

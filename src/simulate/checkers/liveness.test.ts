@@ -274,6 +274,7 @@ describe('[L7] what lost its owner is gone', () => {
   it.each([
     ['a workload', objectKey('Workload', 'shop', 'app'), 'its workload app (uid-Workload-app) is gone'],
     ['a node', objectKey('Node', undefined, 'n1'), 'is charged to node n1, which is gone'],
+    ['a deleted node', objectKey('Node', undefined, 'n2'), '/e/n2 is left of a node that is gone'],
   ])('what %s leaves behind is noticed', (_, key, what) => {
     const cell = app();
     cell.transact('user', (draft) => draft.put(key, undefined));

@@ -38,7 +38,7 @@ export function nothingHalfDone(state: CellState): LivenessResult {
   return resultOf('L4', state, checked, messages);
 }
 
-/** [L7] What lost its owner is gone: no hold, charge, slot record or replica is left without one. */
+/** [L7] What lost its owner is gone: no hold, charge, slot record, replica or record of a node is left without one. */
 export function nothingOrphaned(state: CellState): LivenessResult {
   const cell = new CellView(state);
   const messages: string[] = [];
@@ -78,6 +78,10 @@ export function nothingOrphaned(state: CellState): LivenessResult {
     for (const [key, value] of state.under(`/a/${sort}/`))
       if (!charged[sort].has(key.slice(`/a/${sort}/`.length)) && isInUse(value))
         messages.push(`${key} says that something is in use; nothing is charged`);
+  for (const prefix of ['/a/node/', '/e/', '/l/node-'])
+    for (const [key] of state.under(prefix))
+      if (cell.object('Node', undefined, key.slice(prefix.length)) === undefined)
+        messages.push(`${key} is left of a node that is gone`);
   return resultOf('L7', state, checked, messages);
 }
 
