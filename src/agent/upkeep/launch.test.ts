@@ -23,6 +23,16 @@ describe('a launch', () => {
     });
   });
 
+  it('names ports and devices as a shell can, whatever characters are in them', () => {
+    const ports = { 'grpc-web': 20_002 };
+    const devices = { 'nvidia.com/gpu': ['GPU-a'] };
+    const template = { run: { process: { command: ['$(BERTH_PORT_grpc_web)'] } } };
+    const { env, command } = launchOf({ ...whole(template), template, ports, devices }, 1, place);
+    expect(env).toMatchObject({ BERTH_PORT_grpc_web: '20002', BERTH_DEVICES_nvidia_com_gpu: 'GPU-a' });
+    expect(Object.keys(env).filter((name) => !/^\w+$/.test(name))).toEqual([]);
+    expect(command).toEqual(['20002']);
+  });
+
   it('puts variables into the command, and into values those that stand before', () => {
     const env = [
       { name: 'SHARD', value: 'shard-$(BERTH_SLOT)' },

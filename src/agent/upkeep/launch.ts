@@ -1,5 +1,6 @@
 import type { NodeBinding } from '../../model/node-stream.js';
 import type { Template } from '../../model/parts/template.js';
+import { variablePart } from '../../model/variable-part.js';
 import type { Launch } from '../runner.js';
 
 /** What jobs are told of where they run. */
@@ -38,9 +39,11 @@ function environmentOf(binding: WholeBinding, execution: number, place: Place): 
     BERTH_NODE: place.node,
     BERTH_REGION: place.region,
     BERTH_ZONE: place.zone,
-    ...Object.fromEntries(Object.entries(ports).map(([name, port]) => [`BERTH_PORT_${name}`, String(port)])),
     ...Object.fromEntries(
-      Object.entries(devices).map(([name, ids]) => [`BERTH_DEVICES_${name}`, ids.join(',')]),
+      Object.entries(ports).map(([name, port]) => [`BERTH_PORT_${variablePart(name)}`, String(port)]),
+    ),
+    ...Object.fromEntries(
+      Object.entries(devices).map(([name, ids]) => [`BERTH_DEVICES_${variablePart(name)}`, ids.join(',')]),
     ),
   };
   // A value may name variables of Berth and those given before it.

@@ -252,6 +252,11 @@ describe('a Workload', () => {
       'spec.template.readiness.http.port: must be a number or one of resources.ports: web',
     ],
     [
+      'two classes of devices whose ids would be in one variable',
+      { template: { run: processRun, resources: { devices: { 'x.com/gpu': 1, x_com_gpu: 1 } } } },
+      'spec.template.resources.devices.x_com_gpu: the ids of x.com/gpu are in BERTH_DEVICES_x_com_gpu already',
+    ],
+    [
       'one name for two ports',
       { template: { run: processRun, resources: { ports: ['web:80', 'web:81'] } } },
       'spec.template.resources.ports[1]: the port name web is taken',

@@ -6,6 +6,7 @@ import type { Placement } from './placement.js';
 import type { Template } from './template.js';
 import { defaultLostAction } from './workload-defaults.js';
 import type { WorkloadSpec } from './workload-spec.js';
+import { variablePart } from '../variable-part.js';
 
 type Rule = (spec: WorkloadSpec) => readonly FieldError[];
 
@@ -144,6 +145,7 @@ function checkTemplate(
   path: string,
   { run, readiness, liveness, resources, labels }: Template,
 ): readonly FieldError[] {
+  const classes = Object.keys(resources?.devices ?? {});
   const portNames = (resources?.ports ?? []).map((port) => port.split(':')[0] ?? '');
   const probes = Object.entries({ readiness, liveness }).flatMap(([name, probe]) => {
     const at = `${path}.${name}`;
@@ -173,6 +175,16 @@ function checkTemplate(
         message: `the port name ${name} is taken`,
       }),
     ),
+    // Names of ports have no character but - that is replaced, and so never become one.
+    ...classes.flatMap((name, index) => {
+      const same = classes.find((each) => variablePart(each) === variablePart(name));
+      return when(same !== classes[index], {
+        path: `${path}.resources.devices.${name}`,
+        value: resources?.devices?.[name],
+        reason: 'Duplicate',
+        message: `the ids of ${same} are in BERTH_DEVICES_${variablePart(name)} already`,
+      });
+    }),
   ];
 }
 
