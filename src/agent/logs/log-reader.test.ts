@@ -117,6 +117,7 @@ describe('LogReader', () => {
     const records = told.map((line) => parseRecord(line ?? ''));
     expect(records.at(-1)?.message).toBe('49');
     expect(records.map((record) => record?.stream)).not.toContain(undefined);
+    expect(records.filter((record) => record?.stream === 'berth')).toHaveLength(1);
   });
 
   it('stops following when nobody reads any more', async () => {

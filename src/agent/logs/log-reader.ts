@@ -40,9 +40,11 @@ export class LogReader {
     if (first === undefined) return;
     let { at, offset } = first;
     let last: LogRecord | undefined;
+    // Something was removed since the last line that was told: that is told before the next.
+    let isGap = false;
     for (;;) {
       const lines = await LogLines.open(this.#path(query, at), offset);
-      if (lines === undefined && last !== undefined) yield this.#gapAfter(last);
+      isGap ||= lines === undefined;
       try {
         for (;;) {
           // In this order: what was written before it was over, or before there was a later file, is read after.
@@ -52,15 +54,21 @@ export class LogReader {
             for await (const line of lines.more()) {
               const record = parseRecord(line);
               if (record === undefined || isBefore(record, options.sinceMs)) continue;
+              if (isGap && last !== undefined) yield this.#gapAfter(last);
+              isGap = false;
               last = record;
               yield line;
             }
           if (next !== undefined) {
+            isGap ||= next.part !== (next.execution === at.execution ? at.part + 1 : 1);
             at = next;
             offset = 0;
             break;
           }
-          if (isOver || query.signal.aborted) return;
+          if (isOver || query.signal.aborted) {
+            if (isGap && last !== undefined) yield this.#gapAfter(last);
+            return;
+          }
           await this.parts.env.sleep(pollMs, query.signal).catch(() => undefined);
         }
       } finally {
