@@ -21,7 +21,8 @@ interface Taken {
 const againMs = 1_000;
 // After the container has ended what it wrote is there; an engine that goes on following is not waited for.
 const lastMs = 2_000;
-const rememberedMax = 10_000;
+// So many lines are looked at to see how far a log has come, and ten times as many while all are of one time.
+const rememberedFirst = 10_000;
 
 /**
  * Takes the output of a container from its engine into the log of its replica. The engine's own time of each line says how
@@ -108,17 +109,31 @@ export class LogPump {
 
 /** How far the log of an execution came before this agent was started. */
 async function takenSoFar(logs: Pick<KeptLogs, 'read'>, labels: LogLabels): Promise<Taken> {
+  for (let tailLines = rememberedFirst; ; tailLines *= 10) {
+    const { taken, isAll } = await takenIn(logs, labels, tailLines);
+    if (isAll) return taken;
+  }
+}
+
+async function takenIn(
+  logs: Pick<KeptLogs, 'read'>,
+  { tenant, replica, uid, execution }: LogLabels,
+  tailLines: number,
+): Promise<{ readonly taken: Taken; readonly isAll: boolean }> {
   const taken: Taken = { timeMs: 0, bytes: { stdout: 0, stderr: 0 } };
-  const { tenant, replica, uid, execution } = labels;
+  let firstMs: number | undefined;
+  let lines = 0;
   const query = {
     replica: { tenant, replica, uid },
-    ...{ options: { tailLines: rememberedMax }, isOver: () => true, signal: new AbortController().signal },
+    ...{ options: { tailLines }, isOver: () => true, signal: new AbortController().signal },
   };
   try {
     for await (const line of logs.read(query)) {
+      lines += 1;
       const record = parseRecord(line);
       if (record === undefined || record.stream === 'berth' || record.execution !== execution) continue;
       const timeMs = Date.parse(record.time);
+      firstMs ??= timeMs;
       if (timeMs > taken.timeMs) Object.assign(taken.bytes, { stdout: 0, stderr: 0 });
       taken.timeMs = Math.max(taken.timeMs, timeMs);
       if (timeMs === taken.timeMs) taken.bytes[record.stream] += bytesOf(record).length;
@@ -126,5 +141,6 @@ async function takenSoFar(logs: Pick<KeptLogs, 'read'>, labels: LogLabels): Prom
   } catch {
     // Nothing is kept: all of it comes.
   }
-  return taken;
+  // Of the last time there may be more before what was looked at.
+  return { taken, isAll: lines < tailLines || firstMs === undefined || firstMs < taken.timeMs };
 }
