@@ -32,6 +32,8 @@ describe('after an execution has ended', () => {
     ],
     ['nor an image', { reason: 'ImageNotFound' }, service, [], 'ImageNotFound'],
     ['what stopped with its agent is restarted', { reason: 'Stopped' }, service, [], 'Restart'],
+    ['also a batch', { reason: 'Stopped' }, batch, [], 'Restart'],
+    ['that takes nothing from the budget', { reason: 'Stopped' }, { ...service, budget: 0 }, [], 'Restart'],
     ['what was fenced stays so', { reason: 'Fenced' }, service, [], 'Fenced'],
     ['a batch that exits with 0 is done', { reason: 'Exited', exitCode: 0 }, batch, [], 'Completed'],
     ['one that fails is counted by its workload', { reason: 'Exited', exitCode: 3 }, batch, [], 'Exited'],

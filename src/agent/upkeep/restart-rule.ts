@@ -22,14 +22,13 @@ export type AfterEnd =
 
 const backoff = { firstMs: 500, mostMs: 60_000 };
 
-// What another try on the same node would not change, and what was not permitted to go on. What was stopped with its
-// agent, by nobody who wanted it gone, is started again.
+// What another try on the same node would not change, and what was not permitted to go on.
 const finalReasons: ReadonlySet<JobEnd['reason']> = new Set(['CommandNotFound', 'ImageNotFound', 'Fenced']);
 
 /**
- * What follows when an execution is over that nobody asked to stop (DESIGN §7). A Batch replica is never started
- * again on its node: each of its failures is one that `backoffLimit` counts. Others are, with pauses that grow, until
- * the budget of restarts within the window is spent.
+ * What follows when an execution is over that nobody asked to stop (DESIGN §7). A Batch replica that failed is never
+ * started again on its node: each of its failures is one that `backoffLimit` counts. Others are, with pauses that grow,
+ * until the budget of restarts within the window is spent.
  */
 export function afterEnd(
   end: JobEnd,
@@ -40,6 +39,9 @@ export function afterEnd(
 ): AfterEnd {
   if (rules.type === 'Batch' && end.reason === 'Exited' && end.exitCode === 0)
     return { kind: 'Exit', end: { ...end, reason: 'Completed' } };
+  // It ended with its agent, and has not failed: that is counted neither here nor by its workload.
+  if (end.reason === 'Stopped')
+    return { kind: 'Restart', afterMs: backoffAfter(backoff, 1, random), restartsMs, message: endText(end) };
   if (rules.type === 'Batch' || finalReasons.has(end.reason) || rules.budget === 0)
     return { kind: 'Exit', end };
   const recent = restartsMs.filter((atMs) => nowMs - atMs < rules.windowMs);
