@@ -54,6 +54,7 @@ const factsEveryMs = 5_000;
 const newsMs = 1_000;
 // After an answer that says that our picture is old: its news is on the way, and if not this looks again.
 const oldPictureMs = 5_000;
+const messageCharsMax = 1_000;
 
 /** The replicas of one node: what runs of each, what the control plane believes, and what was said and not answered. */
 export class Jobs {
@@ -64,6 +65,9 @@ export class Jobs {
   // Those of which there is something to say when there is room again. What is to be done does not wait for that.
   readonly #unsaid = new Set<string>();
 
+  // What was told of the whole set so far, while it is on its way. What is not in it is unwanted only when it has ended.
+  #all: Set<string> | undefined;
+
   // Said once, when there is somebody to hear, of replicas that the control plane wants nothing of any more.
   readonly #overruns: StreamReport[] = [];
 
@@ -72,21 +76,30 @@ export class Jobs {
 
   constructor(private readonly parts: JobsParts) {}
 
-  /** What is bound here, whole or as it changed. */
-  told({ isWhole, bindings, gone }: NodeHears & { readonly kind: 'bindings' }): void {
-    if (isWhole) {
-      const all = new Set(bindings.map(({ replica }) => replica.uid));
-      for (const uid of this.#jobs.keys()) if (!all.has(uid)) this.#gone(uid);
-      // What another life of the agent started and nobody wants any more.
-      for (const uid of this.parts.driver.list())
-        if (!all.has(uid) && !this.#jobs.has(uid)) {
-          this.parts.driver.stop(uid, this.parts.graceSeconds);
-          this.parts.driver.forget(uid);
-        }
+  /** What is bound here, a part of all of it or as it changed. */
+  told({ begins, ends, bindings, gone }: NodeHears & { readonly kind: 'bindings' }): void {
+    if (begins === true) this.#all = new Set();
+    for (const uid of gone) {
+      this.#all?.delete(uid);
+      this.#gone(uid);
     }
-    for (const uid of gone) this.#gone(uid);
-    for (const binding of bindings) this.#bound(binding);
+    for (const binding of bindings) {
+      this.#all?.add(binding.replica.uid);
+      this.#bound(binding);
+    }
+    if (ends === true && this.#all !== undefined) this.#keepOnly(this.#all);
+    if (ends === true) this.#all = undefined;
     this.#work();
+  }
+
+  #keepOnly(all: ReadonlySet<string>): void {
+    for (const uid of this.#jobs.keys()) if (!all.has(uid)) this.#gone(uid);
+    // What another life of the agent started and nobody wants any more.
+    for (const uid of this.parts.driver.list())
+      if (!all.has(uid) && !this.#jobs.has(uid)) {
+        this.parts.driver.stop(uid, this.parts.graceSeconds);
+        this.parts.driver.forget(uid);
+      }
   }
 
   /** What became of a report. */
@@ -98,7 +111,8 @@ export class Jobs {
     this.#work();
   }
 
-  happened(event: DriverEvent): void {
+  happened(told: DriverEvent): void {
+    const event = shortened(told);
     const job = this.#jobs.get(event.uid);
     if (job === undefined) return;
     const { running } = job;
@@ -140,6 +154,7 @@ export class Jobs {
 
   /** The stream is cut: what was said and not answered is said again, as the same operation, when it is open. */
   cut(): void {
+    this.#all = undefined;
     this.#sent.clear();
     for (const { said } of this.#jobs.values()) if (said !== undefined) said.id = undefined;
   }
@@ -166,15 +181,23 @@ export class Jobs {
   #bound(told: NodeBinding): void {
     const { uid } = told.replica;
     const job = this.#jobs.get(uid);
-    if (job === undefined) this.#jobs.set(uid, this.#found(told));
+    const template = told.template ?? job?.binding.template ?? this.#templateOf(told);
+    const binding = template === undefined ? told : { ...told, template };
+    if (job === undefined) this.#jobs.set(uid, this.#found(binding));
     else if (told.version >= job.binding.version) {
-      // The template comes with the first mention alone.
-      const template = told.template ?? job.binding.template;
-      job.binding = template === undefined ? told : { ...told, template };
+      job.binding = binding;
       job.isGone = false;
       job.isResting = false;
     }
     this.#due.add(uid);
+  }
+
+  /** The template comes with the first of its revision alone. */
+  #templateOf({ replica, revision }: NodeBinding): NodeBinding['template'] {
+    for (const { binding } of this.#jobs.values())
+      if (binding.revision === revision && binding.replica.tenant === replica.tenant && binding.template)
+        return binding.template;
+    return undefined;
   }
 
   /** A replica that is new to this life of the agent: an earlier one may have started it. */
@@ -291,8 +314,15 @@ export class Jobs {
 
   #refuse(uid: string, job: Job): void {
     job.running = { at: 'Refusing' };
-    this.parts.refusals.add(uid, () => {
+    this.parts.refusals.add(uid, (problem) => {
       if (job.running.at !== 'Refusing') return;
+      if (problem !== undefined) {
+        // It stays unsaid that it has stopped, and is tried again for as long as it is asked for.
+        job.running = { at: 'Nothing' };
+        job.failures += 1;
+        return this.#rest(uid, job, backoffAfter(retry, job.failures, this.parts.env.random));
+      }
+      job.failures = 0;
       job.running = { at: 'Refused' };
       this.#due.add(uid);
       this.#work();
@@ -359,6 +389,12 @@ export class Jobs {
     });
   }
 }
+
+/** What is said goes into lines of bounded length, and messages quote what tenants wrote. */
+const shortened = (event: DriverEvent): DriverEvent =>
+  'message' in event && event.message !== undefined && event.message.length > messageCharsMax
+    ? { ...event, message: `${event.message.slice(0, messageCharsMax - 1)}…` }
+    : event;
 
 function factsIn(word: Word | undefined): Facts {
   if (word === undefined) return {};

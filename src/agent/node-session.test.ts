@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { binding, openSession } from './session.fixture.js';
+import type { Driver, DriverEvent } from './driver.js';
+import { binding, openSession, openSessionOver } from './session.fixture.js';
 
 describe('a node session', () => {
   it('registers, opens, renews as often as it is asked to, and reports what it starts', async () => {
@@ -38,7 +39,7 @@ describe('a node session', () => {
     streams.tellWhole(binding('a'), binding('b'), binding('c'));
     await run(2_000);
     expect([...driver.list()]).toEqual(['a', 'b', 'c']);
-    streams.hear({ kind: 'bindings', isWhole: false, bindings: [], gone: ['b'] });
+    streams.hear({ kind: 'bindings', bindings: [], gone: ['b'] });
     streams.tell(binding('c', { stage: 'Releasing', intent: { reason: 'Drain' }, version: 20 }));
     await run(1_000);
     expect([...driver.list()]).toEqual(['a']);
@@ -48,6 +49,59 @@ describe('a node session', () => {
     streams.tellWhole();
     await run(1_000);
     expect([...driver.list()]).toEqual([]);
+  });
+
+  it('[S5] stops what the whole set leaves out only when all of it has come, in how many parts it comes', async () => {
+    const { streams, run, driver } = openSession();
+    await run(10);
+    const part = { kind: 'bindings', bindings: [], gone: [] } as const;
+    // Nothing is started before it is known to be all.
+    streams.hear({ ...part, begins: true, bindings: [binding('a')] });
+    await run(2_000);
+    expect([...driver.list()]).toEqual([]);
+    streams.hear({ ...part, bindings: [binding('b'), binding('c')] });
+    streams.hear({ ...part, ends: true });
+    await run(2_000);
+    expect([...driver.list()]).toEqual(['a', 'b', 'c']);
+    streams.hear({ ...part, begins: true, bindings: [binding('b', { version: 20 })] });
+    await run(2_000);
+    expect([...driver.list()]).toEqual(['a', 'b', 'c']);
+    // It begins anew; what changes meanwhile counts, and what goes meanwhile.
+    streams.hear({ ...part, begins: true, bindings: [binding('a', { version: 20 })] });
+    streams.tell(binding('d', { version: 21 }));
+    streams.hear({ ...part, gone: ['a'] });
+    streams.hear({ ...part, ends: true, bindings: [binding('c', { version: 20 })] });
+    await run(2_000);
+    expect([...driver.list()]).toEqual(['c', 'd']);
+  });
+
+  it('starts what comes without a template as others of its revision', async () => {
+    const { streams, run, driver } = openSession();
+    await run(10);
+    const { template: _, ...bare } = binding('b');
+    streams.tellWhole(binding('a'), bare);
+    streams.tell({ ...bare, replica: { ...bare.replica, tenant: 'another', uid: 'c' } });
+    await run(2_000);
+    expect([...driver.list()]).toEqual(['a', 'b']);
+  });
+
+  it('says no more than a thousand characters of why something ended', async () => {
+    let tell = (_: DriverEvent): void => undefined;
+    const started = new Set<string>();
+    const { streams, run } = openSessionOver((): Driver => ({
+      ...{ canFence: false, adopt: () => 'Gone', list: () => started, permit: () => undefined },
+      ...{ stop: () => undefined, forget: () => undefined },
+      attach: (onEvent) => void (tell = onEvent),
+      start: ({ replica }) => void started.add(replica.uid),
+    }));
+    await run(10);
+    streams.tellWhole(binding('a'));
+    await run(10);
+    streams.answer(11);
+    tell({ kind: 'Exited', uid: 'a', reason: 'CommandNotFound', message: 'é'.repeat(300_000) });
+    await run(10);
+    const said = streams.said.flatMap((each) => (each.kind === 'report' ? [each.report.message] : []));
+    expect(said.at(-1)).toBe(`${'é'.repeat(999)}…`);
   });
 
   it('sends a report of unknown outcome again under the same id, and one after another change under another', async () => {

@@ -222,8 +222,8 @@ export class NodeSession {
       case 'renewed':
         return this.#renewed(message);
       case 'bindings':
-        if (message.isWhole && !this.#isTold) this.parts.onHeard?.();
-        this.#isTold ||= message.isWhole;
+        if (message.ends === true && !this.#isTold) this.parts.onHeard?.();
+        this.#isTold ||= message.ends === true;
         return this.#jobs.told(message);
       case 'reported':
         return this.#jobs.answered(message.id, message.outcome);

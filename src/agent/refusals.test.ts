@@ -26,8 +26,9 @@ function live(refusals: Refusals) {
   });
   driver.attach((event) => jobs.happened(event));
   const tell = (...bindings: ReturnType<typeof binding>[]): void =>
-    jobs.told({ kind: 'bindings', isWhole: true, bindings, gone: [] });
-  return { tell, driver, said: () => said.map(({ stage, reason }) => `${stage} ${reason}`) };
+    jobs.told({ kind: 'bindings', begins: true, ends: true, bindings, gone: [] });
+  const run = (ms: number) => time.run(time.nowMs + ms);
+  return { tell, driver, run, said: () => said.map(({ stage, reason }) => `${stage} ${reason}`) };
 }
 
 describe('a replica that is told to stop before it was started', () => {
@@ -40,6 +41,26 @@ describe('a replica that is told to stop before it was started', () => {
     tell(binding('a', { stage: 'Releasing' }));
     expect(said()).toEqual([]);
     for (const onKept of kept) onKept();
+    expect(said()).toEqual(['Released NotRunning']);
+  });
+
+  it('[L4] is refused when the disk takes it again: writing that down is tried with pauses that grow', async () => {
+    let isFull = true;
+    let asked = 0;
+    const { tell, said, run } = live({
+      ...{ has: () => false, delete: () => undefined },
+      add: (_, onDone) => {
+        asked += 1;
+        onDone(isFull ? 'no space left' : undefined);
+      },
+    });
+    tell(binding('a', { stage: 'Releasing' }));
+    await run(60_000);
+    expect(said()).toEqual([]);
+    expect(asked).toBeGreaterThan(5);
+    expect(asked).toBeLessThan(20);
+    isFull = false;
+    await run(20_000);
     expect(said()).toEqual(['Released NotRunning']);
   });
 
@@ -63,9 +84,9 @@ describe('a replica that is told to stop before it was started', () => {
         throw new Error(problem);
       });
     const first = open();
-    for (const uid of ['a', 'b']) await new Promise<void>((resolve) => first.add(uid, resolve));
+    for (const uid of ['a', 'b']) await new Promise<void>((resolve) => first.add(uid, () => resolve()));
     first.delete('b');
-    await new Promise<void>((resolve) => first.add('c', resolve));
+    await new Promise<void>((resolve) => first.add('c', () => resolve()));
     const second = open();
     expect(['a', 'b', 'c'].map((uid) => second.has(uid))).toEqual([true, false, true]);
     first.close();

@@ -6,8 +6,8 @@ import { JournalFile } from './journal-file.js';
  */
 export interface Refusals {
   has(uid: string): boolean;
-  /** `onKept`: it is known also to the next life of the agent. */
-  add(uid: string, onKept: () => void): void;
+  /** `onDone`: it is known also to the next life of the agent; with what is wrong if it is not. Told once, either way. */
+  add(uid: string, onDone: (problem?: string) => void): void;
   /** The control plane does not know the replica any more: nobody will ask. */
   delete(uid: string): void;
 }
@@ -20,9 +20,9 @@ export class MemoryRefusals implements Refusals {
     return this.#uids.has(uid);
   }
 
-  add(uid: string, onKept: () => void): void {
+  add(uid: string, onDone: () => void): void {
     this.#uids.add(uid);
-    onKept();
+    onDone();
   }
 
   delete(uid: string): void {
@@ -53,14 +53,12 @@ export class RefusalFile implements Refusals {
     return this.#uids.has(uid);
   }
 
-  add(uid: string, onKept: () => void): void {
-    if (this.#uids.has(uid)) return onKept();
+  add(uid: string, onDone: (problem?: string) => void): void {
+    if (this.#uids.has(uid)) return onDone();
     this.#journal.append({ uid }, (problem) => {
-      // It stays unsaid that it has stopped; the control plane asks again, or its deadline passes.
-      if (problem !== undefined)
-        return this.onProblem(`cannot write down that ${uid} is refused: ${problem}`);
-      this.#uids.add(uid);
-      onKept();
+      if (problem === undefined) this.#uids.add(uid);
+      else this.onProblem(`cannot write down that ${uid} is refused: ${problem}`);
+      onDone(problem);
     });
   }
 

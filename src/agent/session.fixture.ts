@@ -59,11 +59,11 @@ export class FakeStreams implements NodeStreams {
   }
 
   tell(...bindings: readonly NodeBinding[]): void {
-    this.hear({ kind: 'bindings', isWhole: false, bindings, gone: [] });
+    this.hear({ kind: 'bindings', bindings, gone: [] });
   }
 
   tellWhole(...bindings: readonly NodeBinding[]): void {
-    this.hear({ kind: 'bindings', isWhole: true, bindings, gone: [] });
+    this.hear({ kind: 'bindings', begins: true, ends: true, bindings, gone: [] });
   }
 
   hear(message: NodeHears): void {

@@ -48,9 +48,9 @@ describe('berth up --hollow', () => {
   }, 60_000);
 
   it.each([
-    ['/apis/nodes.berth.dev/v1/stream', 'berth-nodes/2', 400],
-    ['/apis/berth.dev/v1/nodes', 'berth-nodes/1', 400],
-    ['/apis/nodes.berth.dev/v1/stream', 'berth-nodes/1', 403],
+    ['/apis/nodes.berth.dev/v1/stream', 'berth-nodes/1', 400],
+    ['/apis/berth.dev/v1/nodes', 'berth-nodes/2', 400],
+    ['/apis/nodes.berth.dev/v1/stream', 'berth-nodes/2', 403],
   ])('answers an admin that asks to upgrade %s to %s with %i', async (path, upgrade, status) => {
     const answer = await client.send('GET', path, { headers: { connection: 'Upgrade', upgrade } });
     expect(answer.status).toBe(status);

@@ -187,4 +187,27 @@ describe('the node protocol over TLS', () => {
     await expect.poll(() => problems.join(), soon).toContain('register: capacity: required');
     await expect.poll(() => sockets.length, soon).toBe(2);
   }, 60_000);
+
+  it('[L6] says why it ends a connection on which a line is too long', async () => {
+    const { connect, problems } = await openCell();
+    const streams = await connect();
+    const offer = { capacity: {}, allocatable: {}, leaseSeconds: 40, operation: 'x', node: 'hollow-1' };
+    void streams.register({ ...offer, agent: { version: 'x'.repeat(300_000) } });
+    await expect.poll(() => problems.join(), soon).toContain('a line of the stream is over 262144 bytes');
+  }, 60_000);
+
+  it('[L3] carries a set of bindings that is longer than any line may be', async () => {
+    const { cell, play, bind, stages, sockets } = await openCell();
+    await play(1);
+    await cell.tenant('t');
+    const env = Array.from({ length: 10 }, (_, index) => ({ name: `V${index}`, value: 'x'.repeat(100_000) }));
+    const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
+    for (const name of names)
+      await bind('t', name, ['hollow-1', 'hollow-1'], {
+        template: { run: { process: { command: ['x'] }, env }, resources: {} },
+      });
+    sockets[0]?.destroy();
+    await expect.poll(() => stages().every((each) => each.endsWith('Ready')), soon).toBe(true);
+    expect(sockets.length).toBe(2);
+  }, 60_000);
 });

@@ -27,7 +27,7 @@ export interface NodeBinding {
   readonly version: number;
   readonly devices?: Charge['devices'];
   readonly ports?: Charge['ports'];
-  /** What it runs. Only where the stream speaks of the replica for the first time; absent if its revision is gone. */
+  /** What it runs. Left out while the stream has told another of its revision that is not gone; absent if the revision is gone. */
   readonly template?: Template;
 }
 
@@ -42,10 +42,14 @@ export type NodeSays =
 
 /** What a node hears. */
 export type NodeHears =
-  /** Whole: these are all; what is not among them is not to run. Otherwise what changed; `gone`: uids. */
+  /**
+   * What is bound here, or changed; `gone`: uids. The whole set comes in parts: what is told, and not gone again, from one
+   * that begins it to one that ends it is all, and what is not among it then is not to run. One that begins it starts anew.
+   */
   | {
       readonly kind: 'bindings';
-      readonly isWhole: boolean;
+      readonly begins?: true;
+      readonly ends?: true;
       readonly bindings: readonly NodeBinding[];
       readonly gone: readonly string[];
     }

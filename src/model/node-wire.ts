@@ -8,7 +8,7 @@ import type { Epoch } from './records.js';
  */
 
 /** The protocol that a connection is upgraded to (HTTP/1.1 Upgrade), with its version. */
-export const nodeProtocol = 'berth-nodes/1';
+export const nodeProtocol = 'berth-nodes/2';
 export const nodeStreamPath = '/apis/nodes.berth.dev/v1/stream';
 
 /** How a machine becomes a node, and gets another certificate; and the CA, which anybody may read and nobody need trust. */

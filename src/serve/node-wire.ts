@@ -29,6 +29,7 @@ const nodesMax = 20_000;
 // Registrations under way; past that nothing more is read until some are done.
 const registeringMax = 256;
 const silentMsMax = 60_000;
+const lastWordMs = 10_000;
 
 /** One connection that carries the streams of one node or many. Everything about its lines is here. */
 class Connection {
@@ -54,7 +55,8 @@ class Connection {
     });
     this.#watchSilence();
     try {
-      for await (const text of readLines(socket, lineBytesMax)) {
+      // It is not destroyed with the last line that is read: it is told first what was wrong.
+      for await (const text of readLines(socket.iterator({ destroyOnReturn: false }), lineBytesMax)) {
         this.#heardAt = this.parts.env.clock.monotonic();
         // It has been told what is wrong, and closes; what it still says is not heard.
         if (socket.writableEnded || !this.#taken(text)) continue;
@@ -65,7 +67,8 @@ class Connection {
       }
     } catch (error) {
       // A line that is too long, or a connection that was reset.
-      if (!isBerthError(error) && !socket.destroyed) this.parts.onDefect(error);
+      if (isBerthError(error)) this.#endWith(error.message);
+      else if (!socket.destroyed) this.parts.onDefect(error);
     } finally {
       for (const line of this.#lines.values()) line.close();
       this.#lines.clear();
@@ -80,8 +83,7 @@ class Connection {
       return true;
     } catch (error) {
       if (!isBerthError(error)) this.parts.onDefect(error);
-      this.#write({ kind: 'error', message: isBerthError(error) ? error.message : 'a defect of the server' });
-      this.socket.end();
+      this.#endWith(isBerthError(error) ? error.message : 'a defect of the server');
       return false;
     }
   }
@@ -157,14 +159,27 @@ class Connection {
     const { socket } = this;
     if (!socket.writable) return;
     socket.write(`${JSON.stringify(line)}\n`);
-    if (socket.writableLength > unreadBytesMax) socket.destroy();
+    if (socket.writableLength > unreadBytesMax)
+      this.#endWith(`over ${unreadBytesMax} bytes that were sent have not been read`);
+  }
+
+  /** Says why it ends. Whoever does not read that either is cut off. */
+  #endWith(message: string): void {
+    const { socket } = this;
+    if (!socket.writable) return;
+    const line: DownLine = { kind: 'error', message };
+    socket.end(`${JSON.stringify(line)}\n`);
+    socket.resume();
+    const timer = this.parts.env.after(lastWordMs, () => socket.destroy());
+    socket.once('close', () => timer.cancel());
   }
 
   /** Whoever plays nodes renews their leases every few seconds: one that is silent is gone. */
   #watchSilence(): void {
     const { env } = this.parts;
     const look = (): void => {
-      if (msBetween(this.#heardAt, env.clock.monotonic()) > silentMsMax) this.socket.destroy();
+      if (msBetween(this.#heardAt, env.clock.monotonic()) > silentMsMax)
+        this.#endWith(`nothing was heard for ${silentMsMax / 1_000} s`);
       else timer = env.after(silentMsMax / 2, look);
     };
     let timer = env.after(silentMsMax / 2, look);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Replica } from '../../model/kinds/replica.js';
 import type { NodeHears, NodeLine } from '../../model/node-stream.js';
 import type { Epoch } from '../../model/records.js';
 import { CachedObjects } from '../../objects/cached-objects.js';
@@ -18,12 +19,16 @@ class Ears {
   get last(): NodeHears | undefined {
     return this.heard.at(-1);
   }
-  /** The bindings heard, as `whole: NAME STAGE…` or `NAME STAGE…` and `-UID`. */
+  /** The bindings heard, as `NAME STAGE…` or `gone`; of the whole set, `whole: …`, or in parts `begins: …` to `… ends`. */
   get bindings(): string[] {
     return this.heard.flatMap((message) => {
       if (message.kind !== 'bindings') return [];
       const all = message.bindings.map(({ replica, stage }) => `${replica.name} ${stage}`);
-      return [[...(message.isWhole ? ['whole:'] : []), ...all, ...message.gone.map(() => 'gone')].join(' ')];
+      const { begins, ends } = message;
+      const isWhole = begins === true && ends === true;
+      const before = isWhole ? ['whole:'] : begins === true ? ['begins:'] : [];
+      const after = !isWhole && ends === true ? ['ends'] : [];
+      return [[...before, ...all, ...message.gone.map(() => 'gone'), ...after].join(' ')];
     });
   }
 }
@@ -84,9 +89,8 @@ describe('NodeHub', () => {
     expect(ears.bindings).toEqual(['whole: api-0-1 Bound']);
     await cell.bind(second, 'n1');
     await settle(() => ears.bindings.length === 2);
-    expect(ears.last).toMatchObject({
-      bindings: [{ replica: { name: 'api-1-1' }, template: { resources: { cpu: '1' } }, isFenced: false }],
-    });
+    expect(ears.heard[1]).toMatchObject({ bindings: [{ template: { resources: { cpu: '1' } } }] });
+    expect(ears.last).toMatchObject({ bindings: [{ replica: { name: 'api-1-1' }, isFenced: false }] });
     const { fence = '' } = (await cell.status(second)).binding ?? {};
     const report = { replica: { tenant: 't', name: 'api-1-1', uid: second.metadata.uid }, fence };
     line.say({
@@ -169,6 +173,79 @@ describe('NodeHub', () => {
     ears.isFull = false;
     line.resume();
     expect(ears.bindings.at(-1)).toBe('whole: api-0-1 Bound api-1-1 Bound api-2-1 Bound');
+  });
+
+  it('tells a template once for its revision, and no two at once; when the last of a revision is gone, anew', async () => {
+    const { cell, open } = await openHub();
+    await cell.tenant('t');
+    const epoch = await cell.node('n1');
+    const replicas: Replica[] = [];
+    const api = await cell.workload('t', 'api');
+    for (const workload of [api, await cell.workload('t', 'web')])
+      for (const slot of ['0', '1']) {
+        const replica = await cell.incarnate(workload, slot);
+        await cell.bind(replica, 'n1');
+        replicas.push(replica);
+      }
+    const [ears] = await open('n1', epoch);
+    expect(ears.bindings).toEqual([
+      'begins: api-0-1 Bound api-1-1 Bound',
+      'web-0-1 Bound web-1-1 Bound ends',
+    ]);
+    const templates = (): string[] =>
+      ears.heard.flatMap((message) =>
+        message.kind === 'bindings'
+          ? message.bindings.flatMap(({ replica, template }) =>
+              template === undefined ? [] : [replica.name],
+            )
+          : [],
+      );
+    expect(templates()).toEqual(['api-0-1', 'web-0-1']);
+    for (const replica of replicas.slice(0, 2)) {
+      await cell.evict(replica);
+      await cell.report(replica, 'Released');
+    }
+    await settle(() => ears.bindings.filter((each) => each === 'gone').length === 2);
+    const again = await cell.incarnate(api, '2');
+    await cell.bind(again, 'n1');
+    await settle(() => ears.bindings.at(-1) === 'api-2-1 Bound');
+    expect(templates()).toEqual(['api-0-1', 'web-0-1', 'api-2-1']);
+  });
+
+  it('goes on with the whole set where it was when there is room again, with what changed meanwhile', async () => {
+    const { cell, open } = await openHub();
+    await cell.tenant('t');
+    const epoch = await cell.node('n1');
+    const bound = async (name: string): Promise<Replica> => {
+      const replica = await cell.incarnate(await cell.workload('t', name), '0');
+      await cell.bind(replica, 'n1');
+      return replica;
+    };
+    const first = await bound('a');
+    const second = await bound('b');
+    const third = await bound('c');
+    const ears = new Ears();
+    // There is room for one part at a time.
+    const hear = ears.hear.bind(ears);
+    ears.hear = (message) => {
+      hear(message);
+      ears.isFull = message.kind === 'bindings';
+    };
+    const [, line] = await open('n1', epoch, ears);
+    expect(ears.bindings).toEqual(['begins: a-0-1 Bound']);
+    await cell.evict(first);
+    await cell.evict(third);
+    await cell.report(third, 'Released');
+    await bound('d');
+    await settle(() => cell.cache.get({ kind: 'Replica', namespace: 't', name: 'd-0-1' }) !== undefined);
+    for (let turn = 0; turn < 6; turn++) {
+      ears.isFull = false;
+      line.resume();
+    }
+    expect(ears.bindings).toEqual([
+      ...['begins: a-0-1 Bound', 'b-0-1 Bound a-0-1 Releasing', 'd-0-1 Bound ends'],
+    ]);
+    expect(second.metadata.name).toBe('b-0-1');
   });
 
   it('ends a line when the node opens another, when it says too much at once, and when the server stops', async () => {

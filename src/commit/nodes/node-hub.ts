@@ -42,7 +42,9 @@ export interface HubCounters {
 interface Line extends NodeHello {
   readonly ears: NodeEars;
   /** What the node was last told of each replica, by uid. */
-  readonly told: Map<string, string>;
+  readonly told: Map<string, Told>;
+  /** How many of those it was told are of each revision: while there is one, it has the template. */
+  readonly revisions: Map<string, number>;
   readonly usage: NodeUsage;
   reportsUnderWay: number;
   /** The id of the renewal that waits or is under way. */
@@ -53,6 +55,14 @@ interface Line extends NodeHello {
   isOpening: boolean;
   /** What it was told is not all: the whole set follows when there is room. */
   isBehind: boolean;
+  /** The whole set is on its way: what of it is not told yet, as it will be then, by uid. */
+  rest: Map<string, Replica> | undefined;
+}
+
+interface Told {
+  readonly mark: string;
+  /** Undefined: it came without a template, and so shows none to others. */
+  readonly revision: string | undefined;
 }
 
 // Renewals wait this long for others, so that those of many nodes share transactions.
@@ -61,6 +71,8 @@ const gatherMs = 50;
 const catchUpMs = 20;
 // A node that says more than this without waiting for answers is cut off.
 const reportsUnderWayMax = 64;
+// So many bindings, and one template, are told at once: no line is longer than a template and what goes with it.
+const bindingsAtOnceMax = 100;
 
 /**
  * The server's end of all node streams: renewals and reports become operations of the authority, and what is bound to
@@ -115,7 +127,7 @@ export class NodeHub implements NodeStreams {
     const line: Line = {
       ...hello,
       ...{ ears, told: new Map(), reportsUnderWay: 0, renewal: undefined, isOpen: false, isBehind: true },
-      ...{ isOpening: false, usage: new NodeUsage() },
+      ...{ isOpening: false, usage: new NodeUsage(), revisions: new Map(), rest: undefined },
     };
     const last = this.#lines.get(hello.node);
     this.#lines.set(hello.node, line);
@@ -126,6 +138,7 @@ export class NodeHub implements NodeStreams {
       say: (message) => this.#say(line, message),
       resume: () => {
         if (line.isBehind) this.#tellAll(line);
+        else this.#tellRest(line, false);
       },
       close: () => this.#forget(line),
     };
@@ -295,13 +308,18 @@ export class NodeHub implements NodeStreams {
   #tell(node: string, stored: Replica): void {
     const line = this.#lines.get(node);
     if (line === undefined || line.isBehind) return;
+    const { uid } = stored.metadata;
+    // Its turn comes, and then it is told as it is by then.
+    if (line.rest?.has(uid) === true) return;
     const replica = this.#asToBeTold(stored);
-    const { uid } = replica.metadata;
-    const last = line.told.get(uid);
-    if (last === markOf(replica)) return;
-    const binding = bindingOf(this.parts.objects, replica, last === undefined);
-    if (binding !== undefined) this.#send(line, [binding], [], false);
-    line.told.set(uid, markOf(replica));
+    if (line.told.get(uid)?.mark === markOf(replica)) return;
+    const binding = this.#bindingFor(line, replica);
+    if (binding === undefined) return;
+    if (line.ears.hasRoom()) {
+      this.#noteTold(line, replica, binding);
+      line.ears.hear({ kind: 'bindings', bindings: [binding], gone: [] });
+    } else if (line.rest === undefined) line.isBehind = true;
+    else line.rest.set(uid, stored);
   }
 
   #asToBeTold(replica: Replica): Replica {
@@ -310,31 +328,92 @@ export class NodeHub implements NodeStreams {
 
   #tellGone(node: string, uid: string): void {
     const line = this.#lines.get(node);
-    line?.usage.forget(uid);
-    if (line !== undefined && !line.isBehind && line.told.delete(uid)) this.#send(line, [], [uid], false);
+    if (line === undefined) return;
+    line.usage.forget(uid);
+    line.rest?.delete(uid);
+    if (line.isBehind || !noteGone(line, uid)) return;
+    // While the whole set is on its way it would have to begin anew: so few bytes are always told.
+    if (line.rest !== undefined || line.ears.hasRoom())
+      line.ears.hear({ kind: 'bindings', bindings: [], gone: [uid] });
+    else line.isBehind = true;
   }
 
   #tellAll(line: Line): void {
     line.isBehind = true;
+    line.rest = undefined;
     if (!line.isOpen || !line.ears.hasRoom()) return;
     line.isBehind = false;
     line.told.clear();
-    const bindings: NodeBinding[] = [];
-    for (const stored of this.#index.of(line.node)) {
-      const replica = this.#asToBeTold(stored);
-      const binding = bindingOf(this.parts.objects, replica, true);
-      if (binding === undefined) continue;
-      bindings.push(binding);
-      line.told.set(replica.metadata.uid, markOf(replica));
-    }
-    line.usage.keepOnly((uid) => line.told.has(uid));
-    this.#send(line, bindings, [], true);
+    line.revisions.clear();
+    line.rest = new Map();
+    for (const stored of this.#index.of(line.node)) line.rest.set(stored.metadata.uid, stored);
+    this.#tellRest(line, true);
   }
 
-  #send(line: Line, bindings: readonly NodeBinding[], gone: readonly string[], isWhole: boolean): void {
-    if (isWhole || line.ears.hasRoom()) line.ears.hear({ kind: 'bindings', isWhole, bindings, gone });
-    else line.isBehind = true;
+  /** Goes on with the whole set, part by part while there is room. */
+  #tellRest(line: Line, isFirst: boolean): void {
+    for (let begins = isFirst; line.rest !== undefined && (begins || line.ears.hasRoom()); begins = false) {
+      if (!this.#isLive(line)) return;
+      const bindings = this.#nextPart(line, line.rest);
+      const ends = line.rest.size === 0;
+      if (ends) {
+        line.rest = undefined;
+        line.usage.keepOnly((uid) => line.told.has(uid));
+      }
+      line.ears.hear({
+        ...{ kind: 'bindings', bindings, gone: [] },
+        ...(begins && { begins }),
+        ...(ends && { ends }),
+      });
+    }
   }
+
+  #nextPart(line: Line, rest: Map<string, Replica>): NodeBinding[] {
+    const bindings: NodeBinding[] = [];
+    let hasTemplate = false;
+    for (const [uid, { metadata }] of rest) {
+      const live = this.parts.objects.get<Replica>('Replica', metadata.namespace, metadata.name);
+      const isHere = live?.metadata.uid === uid && nodeOfReplica(live) === line.node;
+      const replica = isHere ? this.#asToBeTold(live) : undefined;
+      const binding = replica && this.#bindingFor(line, replica);
+      const isWithTemplate = binding?.template !== undefined;
+      if (bindings.length === bindingsAtOnceMax || (isWithTemplate && hasTemplate)) break;
+      rest.delete(uid);
+      if (replica === undefined || binding === undefined) continue;
+      hasTemplate ||= isWithTemplate;
+      bindings.push(binding);
+      this.#noteTold(line, replica, binding);
+    }
+    return bindings;
+  }
+
+  #bindingFor(line: Line, replica: Replica): NodeBinding | undefined {
+    return bindingOf(this.parts.objects, replica, !line.revisions.has(revisionOf(replica)));
+  }
+
+  #noteTold(line: Line, replica: Replica, { template }: NodeBinding): void {
+    const { uid } = replica.metadata;
+    noteGone(line, uid);
+    const name = revisionOf(replica);
+    const count = line.revisions.get(name) ?? 0;
+    const revision = count > 0 || template !== undefined ? name : undefined;
+    if (revision !== undefined) line.revisions.set(revision, count + 1);
+    line.told.set(uid, { mark: markOf(replica), revision });
+  }
+}
+
+const revisionOf = ({ metadata, spec }: Replica): string => `${metadata.namespace}/${spec.revision}`;
+
+/** Whether the node was told of it. */
+function noteGone({ told, revisions }: Line, uid: string): boolean {
+  const last = told.get(uid);
+  if (last === undefined) return false;
+  told.delete(uid);
+  if (last.revision === undefined) return true;
+  const left = (revisions.get(last.revision) ?? 0) - 1;
+  if (left > 0) revisions.set(last.revision, left);
+  else revisions.delete(last.revision);
+  return true;
 }
 
 /** An error of the authority is an outcome that is not known to the node: it sends the same again. */

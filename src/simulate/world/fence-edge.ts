@@ -154,7 +154,7 @@ export class FenceEdge {
     const { toldBeforeEndMs, nodeRate } = this.conditions;
     const { wire, time, fence } = this.world;
     const hear = (bindings: readonly NodeBinding[]): void =>
-      this.#ears?.hear({ kind: 'bindings', isWhole: true, bindings, gone: [] });
+      this.#ears?.hear({ kind: 'bindings', begins: true, ends: true, bindings, gone: [] });
     if (toldBeforeEndMs === undefined) return hear([binding]);
     hear([]);
     wire.after(cutAtMs + 20_000 - time.nowMs, () => {
