@@ -86,19 +86,19 @@ describe('a node session', () => {
   });
 
   it('says no more than a thousand characters of why something ended', async () => {
-    let tell = (_: DriverEvent): void => undefined;
+    const ears: ((event: DriverEvent) => void)[] = [];
     const started = new Set<string>();
     const { streams, run } = openSessionOver((): Driver => ({
       ...{ canFence: false, adopt: () => 'Gone', list: () => started, permit: () => undefined },
       ...{ stop: () => undefined, forget: () => undefined },
-      attach: (onEvent) => void (tell = onEvent),
+      attach: (onEvent) => void ears.push(onEvent),
       start: ({ replica }) => void started.add(replica.uid),
     }));
     await run(10);
     streams.tellWhole(binding('a'));
     await run(10);
     streams.answer(11);
-    tell({ kind: 'Exited', uid: 'a', reason: 'CommandNotFound', message: 'é'.repeat(300_000) });
+    ears[0]?.({ kind: 'Exited', uid: 'a', reason: 'CommandNotFound', message: 'é'.repeat(300_000) });
     await run(10);
     const said = streams.said.flatMap((each) => (each.kind === 'report' ? [each.report.message] : []));
     expect(said.at(-1)).toBe(`${'é'.repeat(999)}…`);
