@@ -25,6 +25,7 @@ export const agentBench: Bench = {
       node: 'bench',
       env: realEnv(),
       onProblem: () => undefined,
+      onJournalLost: () => undefined,
     });
     try {
       const starts = new Starts(runner);

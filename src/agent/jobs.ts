@@ -35,6 +35,8 @@ export interface JobsParts {
   readonly wheel: Wheel;
   readonly env: Env;
   readonly mayStart: (binding: NodeBinding) => boolean;
+  /** Whether it was bound under the journal that this agent has: before that somebody else may have started it. */
+  readonly isInJournal: (binding: NodeBinding) => boolean;
   readonly graceSeconds: number;
   /** Whether there is somebody to hear. While not, nothing is started, and nothing is said but that fenced work has ended. */
   readonly isHeard: () => boolean;
@@ -213,9 +215,11 @@ export class Jobs {
           ? { at: 'Ready' }
           : isRefused
             ? { at: 'Refused' }
-            : isNew
-              ? { at: 'Nothing' }
-              : { at: 'Ended', reason: 'NotRunning' };
+            : !this.parts.isInJournal(binding)
+              ? { at: 'NotKnown' }
+              : isNew
+                ? { at: 'Nothing' }
+                : { at: 'Ended', reason: 'NotRunning' };
     return {
       ...{ binding, running, isGone: false, said: undefined, known: undefined },
       ...{ facts: binding.said ?? {}, factsAt: undefined, newsAt: undefined, factsTimer: undefined },
@@ -291,6 +295,11 @@ export class Jobs {
   #look(uid: string): void {
     const job = this.#jobs.get(uid);
     if (job === undefined || job.isGone || job.isResting) return;
+    // [S5] While another machine had the name it was given up: W after that its successor may run.
+    const { binding, running } = job;
+    const isRunning = running.at === 'Starting' || running.at === 'Ready';
+    if (isRunning && binding.isFenced && !this.parts.isInJournal(binding))
+      return this.#stop(uid, job, this.parts.graceSeconds);
     // At most one act and one word: what follows from an act is told by the driver.
     for (let looks = 0; looks < 2; looks++) {
       const mayStart = this.parts.mayStart(job.binding);
@@ -357,7 +366,9 @@ export class Jobs {
       job.said = { operation: `report/${uid}/${this.parts.env.uuid()}`, word, id: undefined };
     const { operation, word: said } = job.said;
     const { replica, fence } = job.binding;
-    job.said.id = this.parts.send({ operation, replica, fence, ...said });
+    // Who speaks of what is not of this journal has started it, or has refused it.
+    const known = this.parts.isInJournal(job.binding) ? {} : ({ isKnown: true } as const);
+    job.said.id = this.parts.send({ operation, replica, fence, ...known, ...said });
     this.#sent.set(job.said.id, uid);
   }
 

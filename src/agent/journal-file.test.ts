@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { JournalFile } from './journal-file.js';
-import { keptRuns } from './supervisor/past-runs.js';
+import { isRunEntry, keptRuns } from './supervisor/past-runs.js';
 import type { JournalEntry } from './supervisor/machine.js';
 
 const opened = (uid: string, execution = 1): JournalEntry => ({
@@ -24,7 +24,16 @@ beforeEach(() => {
 });
 afterEach(() => scratch.remove());
 
-const open = () => JournalFile.open(path, keptRuns);
+let ids = 0;
+const open = () =>
+  JournalFile.open<JournalEntry>(path, {
+    ...{ kept: keptRuns, isEntry: isRunEntry, newId: () => `journal ${(ids += 1)}` },
+  });
+const idNow = (): string => {
+  const { journal } = open();
+  journal.close();
+  return journal.id;
+};
 
 const written = (journal: JournalFile<JournalEntry>, entry: JournalEntry): Promise<string | undefined> =>
   new Promise((resolve) => journal.append(entry, resolve));
@@ -94,5 +103,53 @@ describe('the journal of a supervisor', () => {
     expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(2_500);
     journal.close();
     expect(open().entries).toEqual([opened('stays'), opened('a', 2_500), opened('b', 2_500)]);
+  });
+
+  it('[S5] keeps its id for as long as nothing of it is lost, torn ends and full disks included', async () => {
+    const id = idNow();
+    const { journal } = open();
+    await written(journal, opened('a'));
+    allowBytes(statSync(path).size + 50);
+    await written(journal, opened('b'));
+    allowBytes('unlimited');
+    await written(journal, opened('c'));
+    journal.close();
+    appendFileSync(path, '{"kind":"opened","facts":{"uid":"d"');
+    expect([idNow(), idNow()]).toEqual([id, id]);
+  });
+
+  it.each([
+    ['that is not JSON', '{"kind":"opened","facts":{"uid":"b"'],
+    ['that is JSON and says nothing', 'null'],
+    ['that has lost a part of what it said', '{"kind":"opened","facts":{"uid":"b"}}'],
+  ])(
+    '[S5] has another id after a line %s, says so, keeps what can be read and the file aside',
+    async (_, line) => {
+      const id = idNow();
+      const { journal } = open();
+      await written(journal, opened('a'));
+      journal.close();
+      appendFileSync(path, `${line}\n${JSON.stringify(opened('c'))}\n`);
+      const again = open();
+      again.journal.close();
+      expect(again.entries).toEqual([opened('a'), opened('c')]);
+      expect(again.damage).toMatch(/is damaged: 1 of \d lines cannot be read; it is kept as .*\.damaged$/);
+      expect(readFileSync(`${path}.damaged`, 'utf8')).toContain(line);
+      expect(again.journal.id).not.toBe(id);
+      expect([idNow(), open().damage]).toEqual([again.journal.id, undefined]);
+    },
+  );
+
+  it('[S5] has another id if it is gone, cannot be read, or says none', () => {
+    const found = [idNow()];
+    rmSync(path);
+    found.push(idNow());
+    rmSync(path);
+    mkdirSync(path);
+    found.push(idNow());
+    writeFileSync(path, `${JSON.stringify(opened('a'))}\n`);
+    found.push(idNow());
+    expect(new Set(found).size).toBe(4);
+    expect(open().entries).toEqual([opened('a')]);
   });
 });

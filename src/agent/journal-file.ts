@@ -1,5 +1,6 @@
 import {
   closeSync,
+  copyFileSync,
   fdatasync,
   fsyncSync,
   openSync,
@@ -18,8 +19,30 @@ interface Waiting {
 
 // It is written anew when it has so many more lines than there is to say.
 const surplusLinesMax = 2_000;
+// Ends a line of which a full disk took a part only. What was to be in it was never said to be written.
+const tornMark = '<torn';
 
-/** What is written down before it is done: lines of JSON in one file. Those that come together share a flush. */
+export interface JournalShape<Entry> {
+  /** What still counts of entries, in their order. */
+  readonly kept: (entries: readonly Entry[]) => readonly Entry[];
+  readonly isEntry: (line: unknown) => line is Entry;
+  readonly newId: () => string;
+}
+
+export interface OpenJournal<Entry> {
+  readonly journal: JournalFile<Entry>;
+  readonly entries: readonly Entry[];
+  /** What was wrong with it, for people; undefined: nothing. */
+  readonly damage: string | undefined;
+}
+
+/**
+ * What is written down before it is done: lines of JSON in one file. Those that come together share a flush.
+ *
+ * Invariant [S5]: as long as `id` is the same, everything that was ever said to be written is among the entries, but for what
+ * does not count any more. It stands in the first line, so that it is lost with the file, and is another one as soon as any
+ * line cannot be read.
+ */
 export class JournalFile<Entry> {
   #descriptor: number;
   #lines: number;
@@ -32,8 +55,8 @@ export class JournalFile<Entry> {
 
   private constructor(
     private readonly path: string,
-    /** What still counts of entries, in their order. */
-    private readonly kept: (entries: readonly Entry[]) => readonly Entry[],
+    readonly id: string,
+    private readonly kept: JournalShape<Entry>['kept'],
     entries: readonly Entry[],
     isTorn: boolean,
   ) {
@@ -44,14 +67,14 @@ export class JournalFile<Entry> {
   }
 
   /** Opens it and gives what it says. The end of a line that was being written when the machine stopped is left out. */
-  static open<Entry>(
-    path: string,
-    kept: (entries: readonly Entry[]) => readonly Entry[],
-  ): { readonly journal: JournalFile<Entry>; readonly entries: readonly Entry[] } {
-    const entries = kept(readEntries<Entry>(path));
+  static open<Entry>(path: string, { kept, isEntry, newId }: JournalShape<Entry>): OpenJournal<Entry> {
+    const found = readJournal(path, isEntry);
+    const damage = found.damage && `${path} is damaged: ${found.damage}; it is kept as ${keptAside(path)}`;
+    const id = (damage === undefined && found.id) || newId();
+    const entries = kept(found.entries);
     // On a full disk it stays as it is, and is read and added to: what runs has to be known now more than ever.
-    const isWhole = isWrittenWhole(path, entries);
-    return { journal: new JournalFile(path, kept, entries, !isWhole), entries };
+    const isWhole = isWrittenWhole(path, id, entries);
+    return { journal: new JournalFile(path, id, kept, entries, !isWhole), entries, damage };
   }
 
   /** `onDurable`: it will be there after a crash of the machine. With a message if it will not. */
@@ -81,7 +104,7 @@ export class JournalFile<Entry> {
     // What nobody waits for is not worth a flush: it is written, and outlives this process.
     const isAwaited = batch.some(({ onDurable }) => onDurable !== undefined);
     const text = batch.map(({ line }) => line).join('');
-    this.#put(Buffer.from(this.#isTorn ? `\n${text}` : text), (error) => {
+    this.#put(Buffer.from(this.#isTorn ? `${tornMark}\n${text}` : text), (error) => {
       if (error !== null || !isAwaited) done(error);
       else fdatasync(this.#descriptor, done);
     });
@@ -103,7 +126,7 @@ export class JournalFile<Entry> {
     if (this.#lines < kept.length + surplusLinesMax) return;
     // If it cannot be, the longer one says the same; after as many lines more it is tried again.
     this.#lines = kept.length;
-    if (!isWrittenWhole(this.path, kept)) return;
+    if (!isWrittenWhole(this.path, this.id, kept)) return;
     const longer = this.#descriptor;
     this.#descriptor = openSync(this.path, 'a');
     closeSync(longer);
@@ -113,10 +136,11 @@ export class JournalFile<Entry> {
 }
 
 /** Writes it anew with these entries alone. False: the disk does not take it, and the file is as it was. */
-function isWrittenWhole(path: string, entries: readonly unknown[]): boolean {
+function isWrittenWhole(path: string, id: string, entries: readonly unknown[]): boolean {
   const next = `${path}.next`;
   try {
-    writeFileSync(next, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''), { mode: 0o600 });
+    const lines = [{ journal: id }, ...entries].map((line) => `${JSON.stringify(line)}\n`);
+    writeFileSync(next, lines.join(''), { mode: 0o600 });
     flush(next);
   } catch {
     rmSync(next, { force: true });
@@ -133,19 +157,60 @@ function flush(path: string): void {
   closeSync(descriptor);
 }
 
-function readEntries<Entry>(path: string): Entry[] {
+interface Found<Entry> {
+  readonly id?: string;
+  readonly entries: readonly Entry[];
+  readonly damage?: string;
+}
+
+function readJournal<Entry>(path: string, isEntry: (line: unknown) => line is Entry): Found<Entry> {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
-  } catch {
-    return [];
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return 'code' in error && error.code === 'ENOENT'
+      ? { entries: [] }
+      : { entries: [], damage: error.message };
   }
-  return text.split('\n').flatMap((line) => {
-    try {
-      // A parsed boundary: a file that only this class writes.
-      return line === '' ? [] : [JSON.parse(line) as Entry];
-    } catch {
-      return [];
-    }
-  });
+  const lines = text.split('\n');
+  const entries: Entry[] = [];
+  let id: string | undefined;
+  let damaged = 0;
+  for (const [index, line] of lines.entries()) {
+    if (line === '' || line.endsWith(tornMark)) continue;
+    const read = parsed(line);
+    if (index === 0 && isHeader(read)) id = read.journal;
+    else if (isEntry(read)) entries.push(read);
+    // The last has no end: it was being written.
+    else if (index < lines.length - 1) damaged += 1;
+  }
+  return {
+    entries,
+    ...(id !== undefined && { id }),
+    ...(damaged > 0 && { damage: `${damaged} of ${lines.length} lines cannot be read` }),
+  };
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+const isHeader = (line: unknown): line is { readonly journal: string } =>
+  typeof line === 'object' && line !== null && 'journal' in line && typeof line.journal === 'string';
+
+/** For people to look at; the last one only. What cannot be copied is moved: it could not be read either. */
+function keptAside(path: string): string {
+  const aside = `${path}.damaged`;
+  rmSync(aside, { force: true, recursive: true });
+  try {
+    copyFileSync(path, aside);
+  } catch {
+    renameSync(path, aside);
+  }
+  return aside;
 }

@@ -12,6 +12,8 @@ export type Facts = Pick<
 export type Running =
   /** Not started, and nothing found of it. */
   | { readonly at: 'Nothing' }
+  /** [S5] Not known here, and may run elsewhere or unseen: nothing is done about it, and nothing said. */
+  | { readonly at: 'NotKnown' }
   /** Told to stop what does not run here: that it never will is being written down. */
   | { readonly at: 'Refusing' }
   /** It never will. */
@@ -58,6 +60,7 @@ export function nextStep(
     case 'Refused':
       if (isAskedToStop) return { say: { stage: 'Released', reason: 'NotRunning' } };
       return isTerminal(stage) ? nothing : { say: { stage: 'Failed', reason: 'NotRunning' } };
+    case 'NotKnown':
     case 'Refusing':
     case 'Stopping':
       return nothing;

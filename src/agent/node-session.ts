@@ -1,9 +1,9 @@
 import { backoffAfter } from '../env/backoff.js';
 import type { Env, Timer } from '../env/env.js';
 import { type BootInstant, type MonotonicInstant, msBetween, plusMs } from '../env/instant.js';
-import type { NodeHears, NodeLine, NodeStreams } from '../model/node-stream.js';
+import type { NodeBinding, NodeHears, NodeLine, NodeStreams } from '../model/node-stream.js';
 import type { Outcome, Register } from '../model/ports.js';
-import type { Epoch, FenceRecord } from '../model/records.js';
+import { type Epoch, type FenceRecord, isOlderEpoch } from '../model/records.js';
 import type { UsageSample } from '../model/usage.js';
 import type { Driver } from './driver.js';
 import { Jobs } from './jobs.js';
@@ -48,6 +48,7 @@ const graceSecondsUsual = 8;
 export class NodeSession {
   readonly #jobs: Jobs;
   #epoch: Epoch | undefined;
+  #journalSince: Epoch | undefined;
   #line: NodeLine | undefined;
   // Of the lines so far: what an older one still hears is not meant for this one.
   #lineNumber = 0;
@@ -71,7 +72,8 @@ export class NodeSession {
       refusals: parts.refusals ?? new MemoryRefusals(),
       wheel: parts.wheel,
       env: parts.env,
-      mayStart: (binding) => !binding.isFenced || this.#isPermitted(),
+      mayStart: (binding) => this.#isInJournal(binding) && (!binding.isFenced || this.#isPermitted()),
+      isInJournal: (binding) => this.#isInJournal(binding),
       graceSeconds: graceSecondsUsual,
       isHeard: () => this.#isTold,
       isOpen: () => this.#line !== undefined,
@@ -117,6 +119,7 @@ export class NodeSession {
     }
     this.#registration = undefined;
     this.#epoch = outcome.result.epoch;
+    this.#journalSince = outcome.result.journalSince;
     this.#open();
   }
 
@@ -202,6 +205,11 @@ export class NodeSession {
     this.#timer?.cancel();
     // Nodes that came together do not go on renewing together.
     this.#timer = wheel.after(this.#renewMs * (0.2 + 0.8 * env.random.float()), () => this.#renew());
+  }
+
+  #isInJournal({ knownSince }: NodeBinding): boolean {
+    const began = this.#journalSince;
+    return began === undefined || knownSince === undefined || !isOlderEpoch(knownSince, began);
   }
 
   #isPermitted(): boolean {

@@ -20,7 +20,7 @@ function live(refusals: Refusals) {
   });
   const said: StreamReport[] = [];
   const jobs = new Jobs({
-    ...{ driver, refusals, wheel, env, graceSeconds: 8, mayStart: () => true },
+    ...{ driver, refusals, wheel, env, graceSeconds: 8, mayStart: () => true, isInJournal: () => true },
     ...{ isHeard: () => true, isOpen: () => true },
     send: (report) => said.push(report),
   });
@@ -80,9 +80,13 @@ describe('a replica that is told to stop before it was started', () => {
     const scratch = scratchDirectory('refusals');
     const path = join(scratch.path, 'refused');
     const open = (): RefusalFile =>
-      new RefusalFile(path, (problem) => {
-        throw new Error(problem);
-      });
+      new RefusalFile(
+        path,
+        () => 'id',
+        (problem) => {
+          throw new Error(problem);
+        },
+      );
     const first = open();
     for (const uid of ['a', 'b']) await new Promise<void>((resolve) => first.add(uid, () => resolve()));
     first.delete('b');

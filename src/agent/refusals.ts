@@ -42,11 +42,19 @@ export class RefusalFile implements Refusals {
 
   constructor(
     path: string,
+    newId: () => string,
     private readonly onProblem: (message: string) => void,
   ) {
-    const { journal, entries } = JournalFile.open<Refusal>(path, standing);
+    const shape = { kept: standing, isEntry: isRefusal, newId };
+    const { journal, entries, damage } = JournalFile.open<Refusal>(path, shape);
+    if (damage !== undefined) onProblem(damage);
     this.#journal = journal;
     this.#uids = new Set(entries.map(({ uid }) => uid));
+  }
+
+  /** See `JournalFile`. */
+  get journal(): string {
+    return this.#journal.id;
   }
 
   has(uid: string): boolean {
@@ -70,6 +78,9 @@ export class RefusalFile implements Refusals {
     this.#journal.close();
   }
 }
+
+const isRefusal = (line: unknown): line is Refusal =>
+  typeof line === 'object' && line !== null && 'uid' in line && typeof line.uid === 'string';
 
 function standing(entries: readonly Refusal[]): Refusal[] {
   const uids = new Set<string>();

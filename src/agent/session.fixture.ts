@@ -10,8 +10,7 @@ import type {
   NodeSays,
   NodeStreams,
 } from '../model/node-stream.js';
-import type { Outcome, Register } from '../model/ports.js';
-import type { Epoch } from '../model/records.js';
+import type { Outcome, Register, Registered } from '../model/ports.js';
 import type { Driver } from './driver.js';
 import { usualProfile } from './drivers/hollow-profile.js';
 import { HollowDriver } from './drivers/hollow.js';
@@ -34,9 +33,9 @@ export class FakeStreams implements NodeStreams {
   /** Whether opening and renewals are answered. */
   isAnswering = true;
 
-  constructor(readonly registerOutcome?: Outcome<{ readonly epoch: Epoch }>) {}
+  constructor(readonly registerOutcome?: Outcome<Registered>) {}
 
-  register(input: Register): Promise<Outcome<{ readonly epoch: Epoch }>> {
+  register(input: Register): Promise<Outcome<Registered>> {
     this.registered.push(input);
     const epoch = { cell: 1, number: this.registered.length };
     return Promise.resolve(this.registerOutcome ?? { kind: 'Committed', result: { epoch }, revision: '1' });

@@ -4,9 +4,8 @@ import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import type { NodeEars, NodeHello, NodeLine, NodeStreams } from '../model/node-stream.js';
 import { type DownLine, nodeProtocol, nodeStreamPath, type UpLine } from '../model/node-wire.js';
-import type { Outcome, Register } from '../model/ports.js';
+import type { Outcome, Register, Registered } from '../model/ports.js';
 import { readLines } from '../model/read-lines.js';
-import type { Epoch } from '../model/records.js';
 import { attachPath, type SessionDial, sessionProtocol } from '../model/sessions.js';
 import type { ServerAccess } from './kubeconfig.js';
 import { upgrade } from './upgrade.js';
@@ -18,8 +17,6 @@ export interface NodeConnectionParts {
   /** Told why there is no connection, or why a node was refused. */
   readonly onProblem: (message: string) => void;
 }
-
-type Registered = Outcome<{ readonly epoch: Epoch }>;
 
 const backoff = { firstMs: 200, mostMs: 10_000 };
 const connectMs = 10_000;
@@ -33,7 +30,7 @@ const unsentBytesMax = 8 * 1024 * 1024;
  */
 export class NodeConnection implements NodeStreams, SessionDial {
   readonly #lines = new Map<string, NodeEars>();
-  readonly #asked = new Map<number, (outcome: Registered) => void>();
+  readonly #asked = new Map<number, (outcome: Outcome<Registered>) => void>();
   readonly #stop = new AbortController();
   #socket: Duplex | undefined;
   // Of the last connection that was tried.
@@ -67,7 +64,7 @@ export class NodeConnection implements NodeStreams, SessionDial {
     await this.#running;
   }
 
-  register(input: Register): Promise<Registered> {
+  register(input: Register): Promise<Outcome<Registered>> {
     const id = (this.#ids += 1);
     return new Promise((resolve) => {
       this.#asked.set(id, resolve);
@@ -185,7 +182,7 @@ export class NodeConnection implements NodeStreams, SessionDial {
   }
 }
 
-const notConnected: Registered & { readonly kind: 'UnknownOutcome' } = {
+const notConnected: Outcome<never> & { readonly kind: 'UnknownOutcome' } = {
   kind: 'UnknownOutcome',
   message: 'there is no connection to the server',
 };

@@ -59,7 +59,7 @@ export class CommitAuthority implements ports.Authority {
   resign(input: ports.RenewLease): Promise<Outcome<undefined>> {
     return this.#submit((context) => resignLease(context, input));
   }
-  register(input: ports.Register): Promise<Outcome<{ readonly epoch: Epoch }>> {
+  register(input: ports.Register): Promise<Outcome<ports.Registered>> {
     return this.#submit((context) => register(context, input));
   }
   incarnate(input: ports.Incarnate): Promise<Outcome<{ readonly replica: Replica }>> {

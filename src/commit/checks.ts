@@ -15,6 +15,7 @@ export const checkNames = [
   'owner.operation',
   'owner.report.node',
   'owner.report.fence',
+  'report.journal',
   'owner.lease.take',
   'stage.edge',
   'stage.from',
@@ -82,6 +83,8 @@ export const checkNames = [
   'release.window',
   'release.closeEpoch',
   'release.contract',
+  'release.journal',
+  'release.journalWindow',
   'release.neverBound',
   'attest.closeEpoch',
   'fence.sound',
@@ -133,5 +136,6 @@ export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
   'forget.lost':
     'what is lost has not ended and is still there, so it is counted among those that are kept (forget.kept)',
   'withdraw.asked': 'the endpoints controller withdraws only what shall stop; a unit test does',
+  'report.journal': 'an agent that knows nothing of a replica says nothing of it; a unit test does',
   'release.neverBound': 'who releases what never ran may not release what was bound (owner.edge)',
 };

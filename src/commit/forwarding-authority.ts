@@ -97,7 +97,7 @@ export class ForwardingAuthority implements ports.Authority {
     if (!isTerminal(input.stage)) return this.parts.local.report(input);
     return this.#one('report', input, () => this.parts.local.report(input));
   }
-  register(input: ports.Register): Promise<Outcome<{ readonly epoch: Epoch }>> {
+  register(input: ports.Register): Promise<Outcome<ports.Registered>> {
     return this.#one('register', input, () => this.parts.local.register(input));
   }
   incarnate(input: ports.Incarnate): Promise<Outcome<{ readonly replica: Replica }>> {

@@ -146,6 +146,7 @@ export async function addNode(
       allocatable: offers,
       agent: {},
       leaseSeconds: 40,
+      journal: `journal of ${node}`,
       operation: `register/${node}/1`,
       ...more,
     }),

@@ -47,6 +47,7 @@ export class RunnerHome {
   readonly #scratch = scratchDirectory('runner');
   readonly events: RunnerEvent[] = [];
   readonly problems: string[] = [];
+  journalsLost = 0;
   readonly #opened: ProcessRunner[] = [];
 
   get dir(): string {
@@ -57,6 +58,7 @@ export class RunnerHome {
   async open(userOf?: UserOf): Promise<ProcessRunner> {
     const runner = await openProcessRunner({
       ...{ dir: this.dir, node: 'n1', env, onProblem: (message: string) => void this.problems.push(message) },
+      onJournalLost: () => void (this.journalsLost += 1),
       ...(userOf !== undefined && { userOf }),
     });
     this.#opened.push(runner);

@@ -16,6 +16,7 @@ import { Wheel } from '../agent/wheel.js';
 import { AgentMetrics } from '../agent/usage/agent-metrics.js';
 import { UsageTurns } from '../agent/usage/usage-turns.js';
 import type { Env } from '../env/env.js';
+import { BerthError } from '../model/errors.js';
 import type { NodeStreams } from '../model/node-stream.js';
 import type { SessionDial } from '../model/sessions.js';
 import { lockDirectory } from '../store/directory-lock.js';
@@ -69,6 +70,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
     for (const message of overstated(machine, config)) problem(message);
     const processes = await openProcessRunner({
       ...{ dir, node: place.node, env, onProblem: problem },
+      onJournalLost: (message) => onDefect(new BerthError('InternalError', message)),
       ...(userOf !== undefined && { userOf }),
     });
     const logs = new KeptLogs({
@@ -92,7 +94,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
       runnerOf: (uid) => driver.runnerOf(uid),
       isOver: (uid) => driver.isOver(uid),
     });
-    const refusals = new RefusalFile(join(dir, 'refusals'), problem);
+    const refusals = new RefusalFile(join(dir, 'refusals'), () => env.uuid(), problem);
     const stop = new AbortController();
     const sweeping = nowAndThen({ env, signal: stop.signal, onDefect }, logSweepMs, () => logs.sweep());
     let onHeard = (): void => undefined;
@@ -108,6 +110,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
         ...{ ...place, ...offerOf(machine, config) },
         ...(config.labels !== undefined && { labels: config.labels }),
         ...(config.taints !== undefined && { taints: config.taints }),
+        ...(processes.journal !== undefined && { journal: `${processes.journal} ${refusals.journal}` }),
         agent: {
           ...{ version, architecture, operatingSystem, drivers: runners.map(({ name }) => name) },
           fencing: driver.canFence ? 'Supported' : 'Unsupported',

@@ -26,7 +26,10 @@ const newUid = (): string => `c${(number += 1)}-${process.pid}`;
 const ways: readonly Way[] = [
   {
     name: 'process',
-    open: (dir) => openProcessRunner({ dir, node: 'n2', env, onProblem: () => undefined }),
+    open: (dir) => {
+      const ignored = (): void => undefined;
+      return openProcessRunner({ dir, node: 'n2', env, onProblem: ignored, onJournalLost: ignored });
+    },
     launch: (uid, script, execution) => launch(uid, shell(script), { execution, env: { WORD: 'said' } }),
   },
   {

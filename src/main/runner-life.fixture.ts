@@ -7,7 +7,10 @@ import { openProcessRunner } from './process-runner.js';
  * is not stopped, as a session would that finds in the list what an earlier life has done.
  */
 const [, , dir = '', wanted = '', unwanted = ''] = process.argv;
-const runner = await openProcessRunner({ dir, node: 'n1', env, onProblem: () => undefined });
+const ignored = (): void => undefined;
+const runner = await openProcessRunner({
+  ...{ dir, node: 'n1', env, onProblem: ignored, onJournalLost: ignored },
+});
 say(JSON.stringify({ supervisor: runner.supervisorPid }));
 const known = new Set([...runner.list()].map(({ uid }) => uid));
 runner.attach(() => undefined);

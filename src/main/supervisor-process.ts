@@ -6,12 +6,16 @@ import { groupOf, ProcessMachine } from '../agent/process/process-machine.js';
 import { cgroupName } from '../agent/process/cgroup-name.js';
 import { logBounds, LogWriter } from '../agent/logs/log-writer.js';
 import { JournalFile } from '../agent/journal-file.js';
-import { keptRuns, pastRuns } from '../agent/supervisor/past-runs.js';
+import { isRunEntry, keptRuns, pastRuns } from '../agent/supervisor/past-runs.js';
 import { Supervisor } from '../agent/supervisor/supervisor.js';
 import { SupervisorServer } from '../agent/supervisor/supervisor-server.js';
 import { realEnv } from '../env/real.js';
 import { BerthError } from '../model/errors.js';
 import { lockDirectory } from '../store/directory-lock.js';
+
+// How long is waited for what nobody knows of to end: a process that the kernel holds may take longer.
+const strangerLookMs = 50;
+const strangerLooksMax = 100;
 
 /**
  * The supervisor of one machine: `supervisor-process.js DIR`. Started by an agent, outlives it, and is found again through
@@ -33,11 +37,27 @@ async function main(dir: string): Promise<void> {
     ...{ dir, isolation, cgroups, env },
     openLog: (labels) => LogWriter.open({ dir: logs, labels, ...logBounds, env }),
   });
-  const { journal, entries } = JournalFile.open(join(own, 'journal'), keptRuns);
+  const { journal, entries, damage } = JournalFile.open(join(own, 'journal'), {
+    ...{ kept: keptRuns, isEntry: isRunEntry, newId: () => env.uuid() },
+  });
+  const past = pastRuns(entries);
+  if (damage !== undefined) {
+    process.stderr.write(`${damage}\n`);
+    // [S5] What it does not say any more ends before anybody is told what there is.
+    const isKnown = (run: string): boolean => [...past.values()].some(({ facts }) => groupOf(facts) === run);
+    for (let looks = 0; looks < strangerLooksMax && cgroups.endOthers(isKnown) > 0; looks++)
+      await env.sleep(strangerLookMs);
+  }
   const server = new SupervisorServer({
     ...{ dir, env },
     facts: {
-      ...{ pid: process.pid, canFence: machine.canFence, unenforced: cgroups.unenforced },
+      ...{
+        pid: process.pid,
+        canFence: machine.canFence,
+        unenforced: cgroups.unenforced,
+        journal: journal.id,
+      },
+      ...(damage !== undefined && { damage }),
       isolation:
         isolation.kind === 'Namespace' && isolation.needsUserNamespace ? 'UserNamespace' : isolation.kind,
     },
@@ -45,7 +65,7 @@ async function main(dir: string): Promise<void> {
   });
   const supervisor = new Supervisor(
     { machine, journal, env, onEvent: (event) => server.tell(event) },
-    pastRuns(entries).values(),
+    past.values(),
   );
   const live = new Set(supervisor.list().flatMap((run) => (run.state.at === 'Ended' ? [] : [groupOf(run)])));
   cgroups.sweep((run) => live.has(run));

@@ -1,4 +1,4 @@
-import type { Outcome, Register, ReplicaRef, Report } from './ports.js';
+import type { Outcome, Register, Registered, ReplicaRef, Report } from './ports.js';
 import type { Epoch, FenceRecord } from './records.js';
 import type { SessionRequest } from './sessions.js';
 import type { Stage } from './stages.js';
@@ -18,6 +18,8 @@ export interface NodeBinding {
   readonly type: NonNullable<WorkloadSpec['type']>;
   /** It may run only as long as an acknowledged renewal permits (DESIGN §8). */
   readonly isFenced: boolean;
+  /** The epoch since which its node can know of it. Left out by servers of versions before this. */
+  readonly knownSince?: Epoch;
   readonly stage: Stage;
   /** That it shall stop. Stays while its node is lost. */
   readonly intent?: Pick<NonNullable<ReplicaStatus['intent']>, 'reason' | 'graceSeconds'>;
@@ -103,6 +105,6 @@ export interface NodeHello {
  * line at a time; a new one ends the last. Agents never watch replicas.
  */
 export interface NodeStreams {
-  register(input: Register): Promise<Outcome<{ readonly epoch: Epoch }>>;
+  register(input: Register): Promise<Outcome<Registered>>;
   open(hello: NodeHello, ears: NodeEars): NodeLine;
 }

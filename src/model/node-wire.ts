@@ -1,6 +1,5 @@
 import type { NodeHears, NodeHello, NodeSays } from './node-stream.js';
-import type { Outcome, Register } from './ports.js';
-import type { Epoch } from './records.js';
+import type { Outcome, Register, Registered } from './ports.js';
 
 /**
  * Node streams over one connection: lines of JSON both ways, each with the name of the node it is about. A connection
@@ -46,7 +45,7 @@ export type DownLine =
       readonly node: string;
       readonly kind: 'registered';
       readonly id: number;
-      readonly outcome: Outcome<{ readonly epoch: Epoch }>;
+      readonly outcome: Outcome<Registered>;
     }
   | (NodeHears & { readonly node: string })
   /** What was sent makes no sense: the connection ends. */

@@ -87,6 +87,14 @@ export interface Register extends Operation {
   readonly devices?: Readonly<Record<string, readonly string[]>>;
   readonly agent: NonNullable<NodeStatus['agent']>;
   readonly leaseSeconds: number;
+  /** The id of what the agent keeps of its work: another one if anything of it was lost. */
+  readonly journal?: string;
+}
+
+export interface Registered {
+  readonly epoch: Epoch;
+  /** The first epoch under the journal that was named: see `NodeEpoch`. */
+  readonly journalSince?: Epoch;
 }
 
 export interface Incarnate extends Operation {
@@ -134,6 +142,11 @@ export interface Report extends Operation {
   /** The stage it is at; the one it is at already to report only what follows. */
   readonly stage: Stage;
   readonly reason: string;
+  /**
+   * The agent's journal has it: it was started here, or refused. [S5] Without that, nothing is over that was bound before the
+   * journal began.
+   */
+  readonly isKnown?: true;
   readonly exitCode?: number;
   readonly driverId?: string;
   readonly step?: string;
@@ -172,6 +185,11 @@ export type ReleaseProof =
    * watched it: the authority compares that with the fence window.
    */
   | { readonly kind: 'FenceExpired'; readonly leaseRevision: number; readonly stoodSeconds: number }
+  /**
+   * It was bound before this journal of its node began, and its agent has not said that it knows it: one leader has seen that
+   * for so long. Whatever still ran it was renewed for the last time before the journal began.
+   */
+  | { readonly kind: 'JournalExpired'; readonly journalSince: Epoch; readonly stoodSeconds: number }
   /** A person attested that what ran under the node's epoch has stopped. */
   | { readonly kind: 'Attested' }
   /** Nothing ever ran: it was never bound. */
@@ -314,7 +332,7 @@ export interface Authority {
   renew(input: RenewLease): Promise<Outcome<Renewed>>;
   /** Gives a lease up, so that the next holder need not wait. */
   resign(input: RenewLease): Promise<Outcome<undefined>>;
-  register(input: Register): Promise<Outcome<{ readonly epoch: Epoch }>>;
+  register(input: Register): Promise<Outcome<Registered>>;
   incarnate(input: Incarnate): Promise<Outcome<{ readonly replica: Replica }>>;
   reserve(input: Reserve): Promise<Outcome<{ readonly reservation: string; readonly uid: string }>>;
   bind(proposals: readonly Proposal[]): Promise<readonly Outcome<{ readonly fence: string }>[]>;

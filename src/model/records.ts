@@ -77,6 +77,13 @@ export interface NodeEpoch {
   readonly state: 'Open' | 'Closed';
   /** The registration that made it. */
   readonly operation: string;
+  /** The journal that its agent has named; an agent that names none begins another with each registration. */
+  readonly journal?: string;
+  /**
+   * The first epoch of that journal, without another one since. [S5] What was bound before it the agent can know nothing
+   * of: another machine, or another directory, may have started it. Left out in records of versions before this.
+   */
+  readonly journalSince?: Epoch;
   /** A person's word that what ran under this epoch has stopped. */
   readonly attestation?: {
     readonly by: string;

@@ -22,7 +22,7 @@ describe('the table of evidence', () => {
             allowed += 1;
           }
         }
-    expect(allowed).toBe(26);
+    expect(allowed).toBe(30);
   });
 
   it('does not compile for a controller that would act on a signal that does not allow it', () => {

@@ -70,6 +70,18 @@ export const evidenceTable = {
     may: { 'repair-controller': ['release'] },
     never: '–',
   },
+  anotherJournal: {
+    signal: "bound before its node's journal began, and its agent has not said that it knows of it",
+    lies: 'it is the same machine, and nothing of it runs there',
+    may: { 'repair-controller': ['callUnknown', 'replace', 'askHuman'] },
+    never: 'that it stopped',
+  },
+  journalExpired: {
+    signal: 'the same for W, fence contract in force',
+    lies: 'frozen machine (FenceOverrun)',
+    may: { 'repair-controller': ['release'] },
+    never: '–',
+  },
   stopReport: {
     signal: "agent's stop report, valid epoch",
     lies: '–',

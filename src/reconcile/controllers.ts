@@ -21,7 +21,13 @@ import { GrantReconciler, tenantKeysOf, tenantKinds } from './grant/grant-reconc
 import { hasUpkeep, NodeUpkeep } from './repair/node-upkeep.js';
 import type { RepairRates } from './repair/repair-budget.js';
 import { tellBrakes } from './repair/tell-brakes.js';
-import { allRepairKeys, nodeItMayRunOn, repairKeysOf, repairKinds } from './repair/repair-keys.js';
+import {
+  allRepairKeys,
+  nodeItMayRunOn,
+  type NodesSeen,
+  repairKeysOf,
+  repairKinds,
+} from './repair/repair-keys.js';
 import { RepairReconciler } from './repair/repair-reconciler.js';
 import { settleFence } from './repair/settle-fence.js';
 import { type Acting, keyOfObject, noKeys } from './runtime/acting.js';
@@ -98,6 +104,10 @@ export class Controllers {
     this.#slots = new SlotIndex(objects);
     const byNode = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
     this.#byNode = byNode;
+    const nodesSeen: NodesSeen = {
+      isHeard: (node) => this.#isHeard(node),
+      journalSince: (node) => objects.get<Node>('Node', undefined, node)?.status?.journalSince,
+    };
     const keysOfAll = (kind: string) => () => keysOf(objects.list(kind));
     const workloads = {
       kinds: workloadKinds,
@@ -139,8 +149,8 @@ export class Controllers {
       }),
       repair: this.#controller('repair', {
         kinds: repairKinds,
-        keysOf: (change) => repairKeysOf(byNode, (node) => this.#isHeard(node), change),
-        listKeys: () => allRepairKeys(byNode, (node) => this.#isHeard(node)),
+        keysOf: (change) => repairKeysOf(byNode, nodesSeen, change),
+        listKeys: () => allRepairKeys(byNode, nodesSeen),
         ...ofManyReplicas,
       }),
       nodeUpkeep: this.#controller('node-upkeep', {

@@ -5,6 +5,7 @@ import type { Scenario } from './scenario.js';
 import { fence } from './scenarios/fence.js';
 import { fenceChange } from './scenarios/fence-change.js';
 import { fenceEdge } from './scenarios/fence-edge.js';
+import { lostDirectory } from './scenarios/lost-directory.js';
 import { nodeDeleted } from './scenarios/node-deleted.js';
 import { preemption } from './scenarios/preemption.js';
 import { swarm } from './scenarios/swarm.js';
@@ -13,7 +14,7 @@ import { swarm } from './scenarios/swarm.js';
 const meddled: readonly Scenario[] = [swarm, fence, preemption];
 
 // Checks of what only one of them has, or another: rules of placement and gangs, epochs that are closed, victims, nodes that are
-// deleted, fences that change.
+// deleted, fences that change, journals that are lost.
 const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
   [
     swarm,
@@ -36,6 +37,7 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
   [preemption, ['reserve.victim']],
   [nodeDeleted, ['bind.deleted']],
   [fenceChange, ['fence.lowered', 'fence.settled']],
+  [lostDirectory, ['release.journal', 'release.journalWindow']],
 ];
 
 /** In which worlds a defect is tried. */

@@ -34,6 +34,8 @@ export interface ProcessRunnerParts {
   readonly userOf?: UserOf;
   readonly env: Env;
   readonly onProblem: (message: string) => void;
+  /** What runs here is not known any more: this life of the agent is over. The next one registers without what was lost. */
+  readonly onJournalLost: (message: string) => void;
 }
 
 /** The processes of this machine, through its supervisor: what that holds, mirrored, and what it was asked. */
@@ -52,10 +54,7 @@ export class ProcessRunner implements Runner {
     this.#files = new RunFiles(dir);
     this.#link = new SupervisorLink({
       ...{ dir, program, words, env, onProblem },
-      onWelcome: (welcome) => {
-        this.#facts = welcome;
-        this.#mirror.welcomed(welcome);
-      },
+      onWelcome: (welcome) => this.#welcomed(welcome),
       onEvent: (event) => this.#mirror.happened(event),
       onSilent: (message) => {
         onProblem(message);
@@ -139,6 +138,21 @@ export class ProcessRunner implements Runner {
     const run = this.#mirror.get(uid);
     const used = run?.state.at === 'Running' ? this.#cgroups.find(groupOf(run))?.usage() : undefined;
     return used && { ...used, measuredAt: this.parts.env.clock.boot() };
+  }
+
+  /** See `JournalFile`. Undefined: its supervisor is of a version that does not say. */
+  get journal(): string | undefined {
+    return this.#facts?.journal;
+  }
+
+  #welcomed(welcome: Welcome): void {
+    const { journal, damage } = welcome;
+    if (damage !== undefined) this.parts.onProblem(damage);
+    // [S5] What this one does not speak of may still run: nobody is told that it has ended.
+    if (this.#facts?.journal !== undefined && this.#facts.journal !== journal)
+      return this.parts.onJournalLost('its supervisor has another journal than the one before');
+    this.#facts = welcome;
+    this.#mirror.welcomed(welcome);
   }
 
   /** Leaves what runs to the supervisor, but for commands beside it: nobody hears them any more. */

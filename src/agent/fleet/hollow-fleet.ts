@@ -37,6 +37,8 @@ export class HollowFleet {
         streams: laggingStreams(parts.streams, profile.lagSeconds, { env, wheel }),
         offer: {
           ...offer,
+          // Nothing ever runs there, whatever was lost.
+          journal: 'hollow',
           agent: { version, drivers: ['hollow'], fencing: driver.canFence ? 'Supported' : 'Unsupported' },
         },
         ...(leaseSeconds !== undefined && { leaseSeconds }),

@@ -87,6 +87,15 @@ export class Cgroups {
       for (const run of directoriesIn(parent)) if (!isLive(run)) removeGroup(join(parent, run));
   }
 
+  /** Kills what is in groups of other runs than these, and says how many there were. */
+  endOthers(isKnown: (run: string) => boolean): number {
+    const [parent] = this.#directories('.');
+    const others = parent === undefined ? [] : directoriesIn(parent).filter((run) => !isKnown(run));
+    const pids = others.flatMap((run) => this.find(run)?.pids() ?? []);
+    for (const pid of pids) killed(pid);
+    return pids.length;
+  }
+
   /** The supervisor ends for good: nothing is left where its groups were, unless something still runs in them. */
   remove(): void {
     this.sweep(() => false);
@@ -197,6 +206,14 @@ const joinFile = (directory: string, version: 1 | 2): string =>
 function pidsIn(directory: string): number[] {
   const own = (readOr(join(directory, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
   return [...own, ...directoriesIn(directory).flatMap((name) => pidsIn(join(directory, name)))];
+}
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 function removeGroup(directory: string): void {

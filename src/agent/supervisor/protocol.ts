@@ -39,6 +39,10 @@ export interface Welcome {
   /** Limits that this machine does not enforce. */
   readonly unenforced: readonly ('memory' | 'cpu' | 'pids')[];
   readonly runs: readonly Run[];
+  /** The id of its journal: see `JournalFile`. Older ones do not say. */
+  readonly journal?: string;
+  /** What was wrong with the journal when it was opened, for people. */
+  readonly damage?: string;
 }
 
 /** Instants of the machine's boot time, which all of its processes share. */

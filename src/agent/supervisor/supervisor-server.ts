@@ -12,7 +12,7 @@ import type { Supervisor } from './supervisor.js';
 export interface SupervisorServerParts {
   readonly dir: string;
   readonly env: Env;
-  readonly facts: Pick<Welcome, 'pid' | 'canFence' | 'isolation' | 'unenforced'>;
+  readonly facts: Omit<Welcome, 'version' | 'runs'>;
   /** Nothing runs and nobody has been there for a while, or it was told to end. */
   readonly onOver: () => void;
 }

@@ -39,6 +39,7 @@ export function bindingOf(
     fence: status.binding.fence,
     type: workload?.spec.type ?? 'Service',
     isFenced: status.binding.isFenced === true,
+    knownSince: status.binding.knownSince ?? status.binding.nodeEpoch,
     stage: status.stage,
     ...(intent !== undefined && {
       intent: {

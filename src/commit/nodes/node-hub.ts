@@ -12,8 +12,8 @@ import type {
   StreamReport,
 } from '../../model/node-stream.js';
 import { ObjectIndex } from '../../model/object-index.js';
-import type { Authority, ObjectChange, Objects, Outcome, Register } from '../../model/ports.js';
-import { type Epoch, isOlderEpoch, nodeLeaseName, shownEpoch } from '../../model/records.js';
+import type { Authority, ObjectChange, Objects, Outcome, Register, Registered } from '../../model/ports.js';
+import { isOlderEpoch, nodeLeaseName, shownEpoch } from '../../model/records.js';
 import type { SessionRequest } from '../../model/sessions.js';
 import { type KnownUsage, usageItemsMax, type UsagePage } from '../../model/usage.js';
 import { bindingOf, markOf, nodeOfReplica, unasked } from './binding-of.js';
@@ -119,7 +119,7 @@ export class NodeHub implements NodeStreams {
     );
   }
 
-  register(input: Register): Promise<Outcome<{ readonly epoch: Epoch }>> {
+  register(input: Register): Promise<Outcome<Registered>> {
     return settled(this.parts.authority.register(input));
   }
 

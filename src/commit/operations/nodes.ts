@@ -1,8 +1,7 @@
 import { amountOf } from '../../model/amount.js';
 import { chargesFinalizer, type Node, type NodeStatus } from '../../model/kinds/node.js';
-import type { Attest, Gate, Register } from '../../model/ports.js';
+import type { Attest, Gate, Register, Registered } from '../../model/ports.js';
 import {
-  type Epoch,
   leaseKey,
   type LeaseRecord,
   nodeAccountKey,
@@ -24,12 +23,18 @@ import { pastEpoch } from './remove-node.js';
 
 /** An agent has started: its node exists, offers what it says, takes work, and has a new epoch and lease. */
 export const register =
-  (context: Context, input: Register): Decide<{ readonly epoch: Epoch }> =>
+  (context: Context, input: Register): Decide<Registered> =>
   (draft) => {
     const { node: name, operation } = input;
     const before = nodeEpoch(draft, name);
-    if (before?.operation === operation) return already({ epoch: before.epoch });
+    if (before?.operation === operation) {
+      const { epoch, journalSince } = before;
+      return already({ epoch, ...(journalSince !== undefined && { journalSince }) });
+    }
     const epoch = nextEpoch(context.cell, before === undefined ? pastEpoch(draft) : before.epoch);
+    const { journal } = input;
+    const isSameJournal = journal !== undefined && before?.journal === journal;
+    const journalSince = (isSameJournal && before?.journalSince) || epoch;
     const stored = storedNode(draft, undefined, name);
     if (stored !== undefined) keepWhileCharged(draft, stored);
     else
@@ -64,7 +69,10 @@ export const register =
       devices: input.devices ?? {},
       epoch,
     } satisfies NodeAccount);
-    draft.put(nodeEpochKey(name), { epoch, state: 'Open', operation } satisfies NodeEpoch);
+    draft.put(nodeEpochKey(name), {
+      ...{ epoch, state: 'Open', operation, journalSince },
+      ...(journal !== undefined && { journal }),
+    } satisfies NodeEpoch);
     draft.put(leaseKey(nodeLeaseName(name)), {
       holder: name,
       epoch,
@@ -86,11 +94,12 @@ export const register =
       reachability: 'Fresh',
       gate,
       epoch,
+      journalSince,
       lastRenewedAt: context.at,
       agent: input.agent,
-      ...limitsSaid(input.agent.unenforced ?? [], status.conditions ?? [], context.at),
+      ...conditionsSaid(input, before, status.conditions ?? [], context.at),
     });
-    return commit({ epoch });
+    return commit({ epoch, journalSince });
   };
 
 /** [L7] From now on something may be charged to it: until that has ended, to delete it is a wish. */
@@ -101,18 +110,26 @@ function keepWhileCharged(draft: Draft, stored: Stored<Node>): void {
   draft.put(objectKey('Node', undefined, name), { ...stored, metadata });
 }
 
-/** A machine that cannot hold jobs to all of their limits says so for as long as that is so. */
-function limitsSaid(
-  unenforced: readonly string[],
+/** A machine that cannot hold jobs to all of their limits says so for as long as that is so; one with another journal, until it registers again. */
+function conditionsSaid(
+  { agent: { unenforced = [] }, journal }: Register,
+  last: NodeEpoch | undefined,
   before: Conditions,
   at: string,
 ): Pick<NodeStatus, 'conditions'> {
-  const said = {
+  const limits = {
     ...{ type: 'LimitsNotEnforced', reason: 'NoControlGroups' },
     message: `processes here are not held to their ${unenforced.join(', ')}: the machine does not let its agent make control groups for that`,
   };
-  const isSo = unenforced.length > 0;
-  const conditions = withConditions(before, isSo ? [said] : [], isSo ? [] : [said.type], at);
+  const lost = {
+    ...{ type: 'JournalLost', reason: 'AnotherJournal' },
+    message:
+      'its agent does not have the journal it had before (another machine has the name, or its directory was lost or damaged): nobody knows whether what was bound here before still runs, unless its agent says so',
+  };
+  const isLost = last?.journal !== undefined && last.journal !== journal;
+  const isSo = [...(unenforced.length > 0 ? [limits] : []), ...(isLost ? [lost] : [])];
+  const isOver = [limits, lost].filter((each) => !isSo.includes(each)).map(({ type }) => type);
+  const conditions = withConditions(before, isSo, isOver, at);
   return conditions === undefined ? {} : { conditions };
 }
 

@@ -1,7 +1,9 @@
 import { whyNotOffered } from '../../model/held-offer.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
-import type { Release, ReleaseHold } from '../../model/ports.js';
-import { leaseKey, nodeLeaseName } from '../../model/records.js';
+import { isInJournal } from '../../model/journal.js';
+import type { ReplicaBinding } from '../../model/kinds/replica.js';
+import type { Release, ReleaseHold, ReleaseProof } from '../../model/ports.js';
+import { leaseKey, type NodeEpoch, nodeLeaseName, sameEpoch } from '../../model/records.js';
 import type { Stage, StageActor } from '../../model/stages.js';
 import { unpostCharge } from '../accounts.js';
 import { checkActor, checkEdge } from '../act.js';
@@ -105,6 +107,8 @@ function checkProof(
       `${name} does not stop by itself: only AtMostOne replicas whose workload said Fence when they were bound end with their fence`,
     );
   const { windowSeconds } = storedFence(draft);
+  if (proof.kind === 'JournalExpired')
+    return checkJournalProof(context, proof, epoch, binding, windowSeconds);
   if (proof.stoodSeconds < windowSeconds && context.checks.has('release.window'))
     return reject(
       'FenceUnsound',
@@ -119,6 +123,26 @@ function checkProof(
   // Whoever still acts under the epoch that expired is too late from now on.
   if (epoch.state !== 'Closed' && context.checks.has('release.closeEpoch'))
     closeEpoch(context, draft, binding.node, epoch);
+  return undefined;
+}
+
+/** [S5] Nobody was permitted to run it after the journal began, and since then W has passed. */
+function checkJournalProof(
+  context: Context,
+  proof: ReleaseProof & { readonly kind: 'JournalExpired' },
+  { journalSince }: NodeEpoch,
+  binding: ReplicaBinding,
+  windowSeconds: number,
+): Rejection | undefined {
+  const { node } = binding;
+  const isSame = journalSince !== undefined && sameEpoch(journalSince, proof.journalSince);
+  if ((!isSame || isInJournal(binding, journalSince)) && context.checks.has('release.journal'))
+    return reject('StaleEpoch', `${node} has another journal by now, or its agent knows of it`);
+  if (proof.stoodSeconds < windowSeconds && context.checks.has('release.journalWindow'))
+    return reject(
+      'FenceUnsound',
+      `the journal of ${node} began ${proof.stoodSeconds} s ago; the fence window is ${windowSeconds} s`,
+    );
   return undefined;
 }
 

@@ -1,7 +1,9 @@
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Node, NodeStatus } from '../../model/kinds/node.js';
 import { plus } from '../../model/plus.js';
+import { isInJournal } from '../../model/journal.js';
 import type { Report } from '../../model/ports.js';
+import { shownEpoch } from '../../model/records.js';
 import type { Stage } from '../../model/stages.js';
 import { checkEdge, checkNodeEpoch } from '../act.js';
 import type { Context } from '../context.js';
@@ -9,7 +11,7 @@ import { already, commit, type Decide, reject } from '../decision.js';
 import { findReplica, movedBefore, moveReplica, replicaGone } from '../replica-moves.js';
 import type { Draft } from '../draft.js';
 import { withConditions } from '../conditions.js';
-import { putStatus, slotRecord, statusOf } from '../stored.js';
+import { nodeEpoch, putStatus, slotRecord, statusOf } from '../stored.js';
 import { endDisruption } from './disrupt.js';
 
 /** An agent's word on a replica of its node, under its node's epoch and the binding's fence. */
@@ -32,7 +34,13 @@ export const report =
       );
     if (binding.fence !== input.fence && context.checks.has('owner.report.fence'))
       return reject('NotOwner', `the fence of ${replica.name} is ${binding.fence}, not ${input.fence}`);
-    const facts = { ...factsOf(input), ...overrunOf(context, draft, input, status) };
+    const journalSince = nodeEpoch(draft, input.node)?.journalSince;
+    const isKnown = isInJournal(binding, journalSince);
+    const facts = {
+      ...factsOf(input),
+      ...overrunOf(context, draft, input, status),
+      ...(!isKnown && { binding: { ...binding, knownSince: input.nodeEpoch } }),
+    };
     const { workload, slot } = stored.spec;
     const isHolder = slotRecord(draft, tenant, workload, slot)?.replicaUid === stored.metadata.uid;
     // Whoever was replaced meanwhile does not come back: it is told to stop.
@@ -45,6 +53,12 @@ export const report =
       putStatus(draft, 'Replica', tenant, replica.name, next);
       return commit({ stage: to });
     }
+    // [S5] Who does not know of it cannot know that it has ended: whoever had the name before may still run it.
+    if (isEnd && !isKnown && input.isKnown !== true && context.checks.has('report.journal'))
+      return reject(
+        'NotOwner',
+        `${replica.name} was bound before the journal of ${input.node} began at epoch ${shownEpoch(journalSince ?? input.nodeEpoch)}: that it has ended is not in it`,
+      );
     const edge = checkEdge(context, 'agent', status.stage, to);
     if (edge !== undefined) return edge;
     const change: Partial<ReplicaStatus> =

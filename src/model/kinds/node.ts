@@ -19,7 +19,7 @@ import { fillIn } from '../fill-in.js';
 import { checkLabelKey, checkLabelValue } from '../labels.js';
 import { amountFields } from '../parts/amounts.js';
 import { conditions } from '../parts/condition.js';
-import { epoch } from '../parts/epoch.js';
+import { epoch, epochOf } from '../parts/epoch.js';
 
 const spec = record(
   'What the operator says of the machine.',
@@ -135,6 +135,9 @@ const status = record(
       { reason: text('Why it is closed.', { maxLength: 253 }), since: timestamp('Since when.') },
     ),
     epoch,
+    journalSince: epochOf(
+      'The first epoch of the journal that its agent has. What was bound before that its agent need not know of.',
+    ),
     attestation: record(
       "A person's word that what ran here under this epoch has stopped. Over when the node registers again or its time is over.",
       {

@@ -16,7 +16,7 @@ import {
 import { checkUnchanged } from '../immutable.js';
 import { charge } from '../parts/charge.js';
 import { conditions } from '../parts/condition.js';
-import { epoch } from '../parts/epoch.js';
+import { epoch, epochOf } from '../parts/epoch.js';
 import { stages } from '../stages.js';
 
 /** How many transitions a replica remembers. Older ones are dropped, and their operation ids with them. */
@@ -57,6 +57,9 @@ const binding = record(
   {
     isFenced: flag(
       'It runs only as long as an acknowledged renewal permits, as its workload asked for when it was bound. Whatever the workload says later, an expired fence proves its end only if this is so.',
+    ),
+    knownSince: epochOf(
+      'The epoch since which the journal of its node has it, if that was lost since and its agent has said so.',
     ),
   },
 );

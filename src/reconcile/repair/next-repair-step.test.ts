@@ -182,3 +182,38 @@ describe('a brake that stops repair', () => {
     expect(told(step({ ...stopped, brake: 'Slow', node: silentFor(130) }))).toBe('Replaceable,NeedsHuman');
   });
 });
+
+describe('[S5] a replica that was bound before the journal of its node began', () => {
+  const anotherJournal = { cell: 1, number: 4 };
+  const node: NodeEvidence = { ...heard, anotherJournal };
+
+  it.each<[Stage]>([['Bound'], ['Starting'], ['Ready'], ['Serving'], ['Releasing']])(
+    'is of unknown fate, although its node is heard of: %s',
+    (stage) => {
+      expect(step({ stage, node })).toEqual({ kind: 'move', reason: 'JournalLost', on: 'anotherJournal' });
+    },
+  );
+
+  it('is released by its fence when this leader has seen that journal for the window, and not before', () => {
+    expect(step({ ...fence, node, inStageMs: 129 * second, heardMs: 1_000 * second })).toEqual({
+      ...{ kind: 'wait', ms: second },
+    });
+    expect(step({ ...fence, node, inStageMs: 130 * second })).toEqual({
+      kind: 'release',
+      proof: { kind: 'JournalExpired', journalSince: anotherJournal, stoodSeconds: 130 },
+      on: 'journalExpired',
+    });
+    expect(step({ ...fence, node, inStageMs: 130 * second, brake: 'Stop' }).kind).toBe('held');
+  });
+
+  it('is replaced, attested or waited for as one whose node is silent, and its agent is not asked', () => {
+    const unknown = { stage: 'Unknown', node } as const;
+    expect(told(step({ ...unknown, inStageMs: 45 * second }))).toBe(`Replaceable ${85 * second}`);
+    expect(told(step({ ...unknown, rule: { action: 'Wait', afterSeconds: 300 }, inStageMs: 300_000 }))).toBe(
+      'NeedsHuman',
+    );
+    expect(step({ ...unknown, node: { ...node, isAttested: true } })).toMatchObject({
+      proof: { kind: 'Attested' },
+    });
+  });
+});

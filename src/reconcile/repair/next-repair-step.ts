@@ -1,5 +1,5 @@
 import type { Remarked, ReleaseProof } from '../../model/ports.js';
-import type { FenceRecord } from '../../model/records.js';
+import type { Epoch, FenceRecord } from '../../model/records.js';
 import type { BrakeState } from '../../observe/brakes.js';
 import { type Deed, permit, type Permit, type SignalFor } from '../../observe/evidence.js';
 import type { Stage } from '../../model/stages.js';
@@ -15,6 +15,8 @@ export interface NodeEvidence {
   readonly isHeard: boolean;
   /** A person attests that what ran there has stopped. */
   readonly isAttested: boolean;
+  /** [S5] The replica was bound before the journal that its agent has, which began at this epoch. Its agent is no witness. */
+  readonly anotherJournal?: Epoch;
 }
 
 /** What its workload wants when its node is lost; `Gone`: there is no workload that could want anything. */
@@ -33,7 +35,7 @@ export interface RepairInput {
   readonly rule: LostRule;
   /** Undefined: nothing was ever heard of it. */
   readonly node: NodeEvidence | undefined;
-  /** How long this process has seen it at this stage; and at this stage while its node was heard of without a break. */
+  /** How long this process has seen it at this stage, and under the same journal; and at this stage while its node was heard of without a break. */
   readonly inStageMs: number;
   readonly heardMs: number;
   readonly startDeadlineSeconds: number;
@@ -91,7 +93,12 @@ export function permitsOf(step: RepairStep): readonly Permit<Deed>[] {
   }
 }
 
-export type UnknownReason = 'LeaseExpired' | 'StartDeadlinePassed' | 'StartOverdue' | 'StopOverdue';
+export type UnknownReason =
+  | 'LeaseExpired'
+  | 'JournalLost'
+  | 'StartDeadlinePassed'
+  | 'StartOverdue'
+  | 'StopOverdue';
 
 /** What an agent's own deadlines may be late by before somebody else draws conclusions: its report is on the way. */
 export const reportSlackMs = 30_000;
@@ -135,6 +142,8 @@ export function whileItMayRun(input: RunningInput): RepairStep {
   const silentMs = node?.silentMs ?? inStageMs;
   const leaseMs = node?.leaseMs ?? reportSlackMs;
   if (silentMs > leaseMs) return { kind: 'move', reason: 'LeaseExpired', on: 'leaseExpired' };
+  if (node?.anotherJournal !== undefined)
+    return { kind: 'move', reason: 'JournalLost', on: 'anotherJournal' };
   // While it is heard of, the verdict that it is not wakes whoever waits. One that never was may have its verdict already.
   const silenceLeftMs = node?.isHeard === true ? undefined : leaseMs - silentMs + 1;
   const deadline = deadlineOf(input);
@@ -168,42 +177,62 @@ export const brakeLookMs = 5_000;
 
 /** Whether a step gives its slot to another without the word of anybody who knows that it has stopped. */
 export const givesAway = (step: RepairStep): boolean =>
-  (step.kind === 'release' && step.proof.kind === 'FenceExpired') ||
+  (step.kind === 'release' && step.proof.kind !== 'Attested') ||
   (step.kind === 'tell' && step.remarks.some(({ type }) => type === 'Replaceable'));
 
 const whileBraked = ({ brake }: RepairInput, step: RepairStep): RepairStep =>
   brake === 'Stop' && givesAway(step) ? { kind: 'held', ms: brakeLookMs } : step;
 
 function whileUnknown(input: RepairInput): RepairStep {
-  const { node, isFenced, fence, rule, inStageMs } = input;
+  const { node, inStageMs } = input;
   if (node?.isAttested === true) return { kind: 'release', proof: { kind: 'Attested' }, on: 'attestation' };
+  // Whoever had the name before renewed for the last time before the journal began: since then it is as if it were silent.
+  if (node?.anotherJournal !== undefined) return whileLost(input, inStageMs);
   const silentMs = node?.silentMs ?? inStageMs;
   if (node !== undefined && silentMs <= node.leaseMs)
     return node.isHeard ? whileHeard(input) : wait(node.leaseMs - silentMs + 1);
-  if (rule.action === 'Replace') return whileReplaceable(input, silentMs);
+  return whileLost(input, silentMs);
+}
+
+/** Nobody who knows has spoken for so long: what its workload wants decides. */
+function whileLost(input: RepairInput, lostMs: number): RepairStep {
+  const { node, isFenced, fence, rule } = input;
+  if (rule.action === 'Replace') return whileReplaceable(input, lostMs);
   const windowMs = fence.windowSeconds * 1_000;
   const afterMs = rule.action === 'Gone' ? 0 : rule.afterSeconds * 1_000;
   if (rule.action === 'Wait' || !isFenced || node === undefined)
-    return silentMs < afterMs ? wait(afterMs - silentMs) : tell([needsHuman(input)]);
-  const leftMs = Math.max(windowMs, afterMs) - silentMs;
+    return lostMs < afterMs ? wait(afterMs - lostMs) : tell([needsHuman(input)], undefined, lostOn(input));
+  const leftMs = Math.max(windowMs, afterMs) - lostMs;
   if (leftMs > 0) return wait(leftMs);
-  const { leaseRevision } = node;
+  const { leaseRevision, anotherJournal: journalSince } = node;
+  const stoodSeconds = lostMs / 1_000;
+  if (journalSince !== undefined)
+    return {
+      kind: 'release',
+      proof: { kind: 'JournalExpired', journalSince, stoodSeconds },
+      on: 'journalExpired',
+    };
   return {
     kind: 'release',
-    proof: { kind: 'FenceExpired', leaseRevision, stoodSeconds: silentMs / 1_000 },
+    proof: { kind: 'FenceExpired', leaseRevision, stoodSeconds },
     on: 'fenceExpired',
   };
 }
 
 /** One replacement while nobody knows of it; and somebody has to look, if its node stays away for long. */
-function whileReplaceable(input: RepairInput, silentMs: number): RepairStep {
+function whileReplaceable(input: RepairInput, lostMs: number): RepairStep {
   const { rule, fence, isReplaced } = input;
   const afterMs = rule.action === 'Gone' ? 0 : rule.afterSeconds * 1_000;
-  if (silentMs < afterMs) return wait(afterMs - silentMs);
+  if (lostMs < afterMs) return wait(afterMs - lostMs);
   const remarks = isReplaced ? [] : [replaceable(afterMs)];
   const humanMs = Math.max(afterMs, fence.windowSeconds * 1_000);
-  return silentMs < humanMs ? tell(remarks, humanMs - silentMs) : tell([...remarks, needsHuman(input)]);
+  return lostMs < humanMs
+    ? tell(remarks, humanMs - lostMs, lostOn(input))
+    : tell([...remarks, needsHuman(input)], undefined, lostOn(input));
 }
+
+const lostOn = ({ node }: RepairInput): 'anotherJournal' | 'leaseExpired' =>
+  node?.anotherJournal === undefined ? 'leaseExpired' : 'anotherJournal';
 
 /** Its node is heard of: its agent knows, and is asked. */
 function whileHeard(input: RepairInput): RepairStep {
@@ -221,7 +250,7 @@ function whileHeard(input: RepairInput): RepairStep {
 const tell = (
   remarks: readonly Remarked[],
   ms?: number,
-  on: 'leaseExpired' | 'noReport' = 'leaseExpired',
+  on: 'leaseExpired' | 'anotherJournal' | 'noReport' = 'leaseExpired',
 ): RepairStep => ({ kind: 'tell', remarks, on, ...(ms !== undefined && { ms }) });
 
 const replaceable = (afterMs: number): Remarked => ({
@@ -233,6 +262,11 @@ const replaceable = (afterMs: number): Remarked => ({
 function needsHuman({ node, isFenced, rule, isAskedToStop }: RepairInput): Remarked {
   const attest = 'whoever knows that it has stopped may attest that of its node (berth attest)';
   const isHeard = node?.isHeard === true;
+  if (node?.anotherJournal !== undefined)
+    return {
+      ...{ type: 'NeedsHuman', reason: 'JournalLost' },
+      message: `nobody knows whether it still runs: its node has another journal than when it was bound there; ${attest}`,
+    };
   const why =
     isHeard && isAskedToStop
       ? 'its node is there and does not say that it has stopped'

@@ -6,6 +6,11 @@ import { ObjectIndex } from '../../model/object-index.js';
 import { boundTo, replicaOf } from '../workload/workload.fixture.js';
 import { allRepairKeys, nodeItMayRunOn, repairKeysOf } from './repair-keys.js';
 
+const seen = {
+  isHeard: (node: string) => node !== 'silent',
+  journalSince: (node: string) => ({ cell: 1, number: node === 'another' ? 9 : 1 }),
+};
+
 describe('[L5] what repair looks at from time to time', () => {
   it('is all on nodes that are silent, and on others what has a deadline: what runs there keeps nobody waiting', () => {
     const objects = new FakeObjects();
@@ -16,9 +21,19 @@ describe('[L5] what repair looks at from time to time', () => {
     }
     const index = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
     index.fill();
-    const keys = [...allRepairKeys(index, (node) => node === 'well')];
+    const keys = [...allRepairKeys(index, seen)];
     const slots = keys.map((key) => Number(key.split('-')[1])).toSorted((a, b) => a - b);
     expect(slots).toEqual([...[0, 1, 4, 5], ...[10, 11, 12, 13, 14, 15]]);
+  });
+
+  it('[S5] is also what runs, as far as is known, on a node that has another journal by now', () => {
+    const objects = new FakeObjects();
+    objects.put(replicaOf(0, 'Serving', boundTo('another')));
+    const said = { ...boundTo('another').binding, knownSince: { cell: 1, number: 9 } };
+    objects.put(replicaOf(1, 'Serving', { binding: said }));
+    const index = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
+    index.fill();
+    expect([...allRepairKeys(index, seen)]).toEqual(['t/web-0-1']);
   });
 });
 
@@ -29,7 +44,7 @@ describe('[L9] what wakes repair', () => {
   const index = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
   index.fill();
   const woken = (kind: string, object: object, before: object): readonly string[] => [
-    ...repairKeysOf(index, (node) => node === 'well', {
+    ...repairKeysOf(index, seen, {
       ...{ type: 'MODIFIED', kind, version: 1, object: object as BerthObject, before: before as BerthObject },
     }),
   ];
@@ -58,5 +73,14 @@ describe('[L9] what wakes repair', () => {
     expect(woken('Node', node('well', 'Unknown'), node('well', 'Suspect'))).toEqual([own]);
     expect(woken('Node', node('silent', 'Fresh'), node('silent', 'Lost'))).toHaveLength(1);
     expect(woken('Node', node('well', 'Unknown'), node('well', 'Unknown'))).toEqual([]);
+  });
+
+  it('[S5] is another journal of a node', () => {
+    const node = (number: number): object =>
+      objectOf('Node', undefined, 'well', {
+        status: { reachability: 'Fresh', journalSince: { cell: 1, number } },
+      });
+    expect(woken('Node', node(2), node(2))).toEqual([]);
+    expect(woken('Node', node(2), node(1))).toEqual([own]);
   });
 });

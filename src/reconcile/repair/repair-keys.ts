@@ -2,6 +2,8 @@ import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { ObjectIndex } from '../../model/object-index.js';
 import type { ObjectChange } from '../../model/ports.js';
+import { isInJournal } from '../../model/journal.js';
+import type { Epoch } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
 import { keyOfObject, noKeys } from '../runtime/acting.js';
 
@@ -11,6 +13,13 @@ export const nodeItMayRunOn = ({ status }: Replica): string | undefined =>
 
 const keyOf = ({ metadata }: Replica): string => keyOfObject(metadata.namespace, metadata.name);
 
+/** What is believed of nodes. */
+export interface NodesSeen {
+  isHeard(node: string): boolean;
+  /** The first epoch of the journal that its agent has. */
+  journalSince(node: string): Epoch | undefined;
+}
+
 export const repairKinds: ReadonlySet<string> = new Set(['Replica', 'Node']);
 
 /**
@@ -19,14 +28,14 @@ export const repairKinds: ReadonlySet<string> = new Set(['Replica', 'Node']);
  */
 export function repairKeysOf(
   replicas: ObjectIndex<Replica>,
-  isHeard: (node: string) => boolean,
+  nodes: NodesSeen,
   change: ObjectChange,
 ): readonly string[] {
   if (change.kind === 'Replica') {
     const replica = change.object as Replica;
     const node = replica.status?.binding?.node;
     if (node === undefined || !isAnotherMatter(replica, change.before as Replica | undefined)) return noKeys;
-    return isRunning(replica) && isHeard(node) ? noKeys : [keyOf(replica)];
+    return isRunning(replica, nodes.journalSince(node)) && nodes.isHeard(node) ? noKeys : [keyOf(replica)];
   }
   if (change.kind !== 'Node' || !isOfInterest(change.object as Node, change.before as Node | undefined))
     return noKeys;
@@ -37,17 +46,20 @@ export function repairKeysOf(
  * Every replica of which something may be due. One that runs on a node that is heard of is none: a hundred thousand of
  * them, looked at every minute, would keep those waiting that are.
  */
-export function* allRepairKeys(
-  replicas: ObjectIndex<Replica>,
-  isHeard: (node: string) => boolean,
-): Generator<string> {
+export function* allRepairKeys(replicas: ObjectIndex<Replica>, nodes: NodesSeen): Generator<string> {
   for (const node of replicas.groups()) {
-    const isWell = isHeard(node);
-    for (const replica of replicas.of(node)) if (!isWell || !isRunning(replica)) yield keyOf(replica);
+    const isWell = nodes.isHeard(node);
+    const journalSince = nodes.journalSince(node);
+    for (const replica of replicas.of(node))
+      if (!isWell || !isRunning(replica, journalSince)) yield keyOf(replica);
   }
 }
 
-const isRunning = ({ status }: Replica): boolean => status?.stage === 'Ready' || status?.stage === 'Serving';
+/** It runs, and its agent would say if it did not. */
+const isRunning = ({ status }: Replica, journalSince: Epoch | undefined): boolean =>
+  (status?.stage === 'Ready' || status?.stage === 'Serving') &&
+  status.binding !== undefined &&
+  isInJournal(status.binding, journalSince);
 
 /** It is at another stage, or the same for another time; it is asked to stop; another has its slot; its fence was overrun. */
 function isAnotherMatter({ metadata, status }: Replica, before: Replica | undefined): boolean {
@@ -68,4 +80,6 @@ const saidOf = (status: Replica['status'], type: string): string | undefined =>
 /** That a renewal is late decides nothing about what runs there. */
 const isOfInterest = (node: Node, before: Node | undefined): boolean =>
   (before?.status?.reachability !== node.status?.reachability && node.status?.reachability !== 'Suspect') ||
-  before?.status?.attestation?.operation !== node.status?.attestation?.operation;
+  before?.status?.attestation?.operation !== node.status?.attestation?.operation ||
+  before?.status?.journalSince?.number !== node.status?.journalSince?.number ||
+  before?.status?.journalSince?.cell !== node.status?.journalSince?.cell;

@@ -4,7 +4,8 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
 import type { Outcome } from '../../model/ports.js';
-import type { FenceRecord } from '../../model/records.js';
+import { isInJournal } from '../../model/journal.js';
+import { type Epoch, type FenceRecord, shownEpoch } from '../../model/records.js';
 import { remarksOnUnknown } from '../../model/remarks.js';
 import { refOf } from '../../model/replica-ref.js';
 import type { BrakeObserver } from '../../observe/brake-observer.js';
@@ -118,12 +119,25 @@ export class RepairReconciler implements Reconciler {
     const { stage = 'Queued' } = replica.status ?? {};
     if (stage === 'Unknown' || judgement === undefined) return undefined;
     const isHeard = isHeardOf(judgement);
-    const { inStageMs } = this.#stays.look(key, stageId(replica), isHeard);
+    const anotherJournal = this.#anotherJournal(replica);
+    const { inStageMs } = this.#stays.look(key, stayId(replica, anotherJournal), isHeard);
     const { silentMs, leaseMs, leaseRevision } = judgement;
     // Whether it is attested that all has stopped there matters to those of which nobody knows.
-    const node = { silentMs, leaseMs, leaseRevision, isHeard, isAttested: false };
+    const node = {
+      ...{ silentMs, leaseMs, leaseRevision, isHeard, isAttested: false },
+      ...(anotherJournal !== undefined && { anotherJournal }),
+    };
     const step = whileItMayRun({ ...{ stage, node, inStageMs }, ...this.#deadlinesOf(replica) });
     return step.kind === 'wait' ? (step.ms ?? 'long') : undefined;
+  }
+
+  /** Where the journal of its node began, if that was after it was bound and its agent has not said that it knows of it. */
+  #anotherJournal({ status }: Replica): Epoch | undefined {
+    const { binding } = status ?? {};
+    if (binding === undefined) return undefined;
+    const node = this.parts.acting.objects.get<Node>('Node', undefined, binding.node);
+    const journalSince = node?.status?.journalSince;
+    return isInJournal(binding, journalSince) ? undefined : journalSince;
   }
 
   #deadlinesOf({ metadata, spec, status }: Replica): {
@@ -162,10 +176,12 @@ export class RepairReconciler implements Reconciler {
     const { objects } = acting;
     const { status } = replica;
     const node = objects.get<Node>('Node', undefined, status?.binding?.node ?? '');
+    const anotherJournal = this.#anotherJournal(replica);
     const evidence: NodeEvidence | undefined = judgement && {
       ...{ silentMs: judgement.silentMs, leaseMs: judgement.leaseMs, leaseRevision: judgement.leaseRevision },
       isHeard: isHeardOf(judgement),
       isAttested: node?.status?.attestation !== undefined,
+      ...(anotherJournal !== undefined && { anotherJournal }),
     };
     return {
       stage: status?.stage ?? 'Queued',
@@ -174,7 +190,7 @@ export class RepairReconciler implements Reconciler {
       isReplaced: isSaid(replica, 'Superseded'),
       rule: this.#rule(replica),
       node: evidence,
-      ...this.#stays.look(key, stageId(replica), evidence?.isHeard === true),
+      ...this.#stays.look(key, stayId(replica, anotherJournal), evidence?.isHeard === true),
       ...this.#deadlinesOf(replica),
       fence: fence(),
     };
@@ -253,9 +269,14 @@ const isHeardOf = ({ ageMs, leaseMs }: Judgement): boolean => ageMs !== undefine
 
 const lastRevision = ({ status }: Replica): string => status?.transitions?.at(-1)?.revision ?? '0';
 
-/** One stay at one stage: what brought it there. */
-const stageId = ({ metadata, status }: Replica): string =>
-  status?.transitions?.at(-1)?.operation ?? `${metadata.uid} ${status?.stage}`;
+/**
+ * One stay at one stage: what brought it there. [S5] With another journal of its node another one begins, so that what is
+ * counted under it is never counted from before.
+ */
+function stayId({ metadata, status }: Replica, anotherJournal: Epoch | undefined): string {
+  const id = status?.transitions?.at(-1)?.operation ?? `${metadata.uid} ${status?.stage}`;
+  return anotherJournal === undefined ? id : `${id} ${shownEpoch(anotherJournal)}`;
+}
 
 /** What a verdict was made from, for people. */
 function evidenceOf(

@@ -6,6 +6,7 @@ import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
 import { fenceChange } from './fence-change.js';
 import { fenceEdge } from './fence-edge.js';
+import { lostDirectory } from './lost-directory.js';
 import { lostNodes } from './lost-nodes.js';
 import { matrix } from './matrix.js';
 import { nodeDeleted } from './node-deleted.js';
@@ -35,6 +36,7 @@ export const scenarios: readonly Scenario[] = [
   fence,
   fenceEdge,
   fenceChange,
+  lostDirectory,
   nodeSessions,
   agents,
   swarm,

@@ -138,6 +138,7 @@ class ScriptedAgent {
           capacity: offer.allocatable,
           agent,
           leaseSeconds: 40,
+          journal: `disk of ${name}`,
           operation,
         })
         .catch(() => undefined);

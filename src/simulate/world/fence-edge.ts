@@ -75,7 +75,7 @@ export class FenceEdge {
         ...{ runners: [this.#runner(mirrorRunner(mirror, env, node))], env, wheel },
         ...{ caller: { ask: () => undefined }, place: { node, region: 'r', zone: 'z' } },
       }),
-      offer: { node, capacity: {}, allocatable: {}, agent: {} },
+      offer: { node, capacity: {}, allocatable: {}, agent: {}, journal: node },
     }).start();
   }
 

@@ -25,13 +25,14 @@ export interface MachineNode {
   suspend(ms: number): void;
 }
 
-/** A machine with the real agent and the real supervisor on it, as two processes that crash each for itself. */
-export function startMachineNode(
-  world: World,
-  servers: readonly SimProcess[],
-  shape: NodeShape,
-): MachineNode {
-  const { name } = shape;
+/** What belongs to one directory of an agent: a supervisor, what it has written down, and the socket to it. */
+interface Home {
+  readonly computer: Computer;
+  readonly socket: Socket;
+  readonly supervisor: SimProcess;
+}
+
+function openHome(world: World, name: string): Home {
   const computer = new Computer(world, name);
   const socket = new Socket();
   const supervisor = world.addProcess(`supervisor-${name}`, async (life) => {
@@ -49,7 +50,45 @@ export function startMachineNode(
     socket.serve(life, core);
     await new Promise(() => undefined);
   });
+  return { computer, socket, supervisor };
+}
+
+/** A machine with the real agent and the real supervisor on it, as two processes that crash each for itself. */
+export function startMachineNode(
+  world: World,
+  servers: readonly SimProcess[],
+  shape: NodeShape,
+): MachineNode {
+  return startNode(world, servers, shape, openHome(world, shape.name));
+}
+
+/**
+ * The same, with a second directory on another machine: `lose` has the agent live on there, under the same name and without
+ * anything of the first, whose supervisor goes on with what it runs.
+ */
+export function startLosingNode(
+  world: World,
+  servers: readonly SimProcess[],
+  shape: NodeShape,
+): MachineNode & { lose(): void } {
+  const [first, second] = [openHome(world, shape.name), openHome(world, `${shape.name}-anew`)];
+  const home = { ...first };
+  const node = startNode(world, servers, shape, home);
+  return {
+    ...node,
+    fencedRuns: () => first.computer.fencedRuns + second.computer.fencedRuns,
+    lose: () => {
+      Object.assign(home, second);
+      node.agent.crash();
+      node.agent.start();
+    },
+  };
+}
+
+function startNode(world: World, servers: readonly SimProcess[], shape: NodeShape, home: Home): MachineNode {
+  const { name } = shape;
   const agent = world.addProcess(`agent-${name}`, async (life) => {
+    const { computer, socket } = home;
     const env = computer.envOf(life);
     const mirror = new RunMirror((message) => socket.toSupervisor(life, message));
     await new Promise<void>((resolve) => socket.connect(life, mirror, resolve));
@@ -63,10 +102,14 @@ export function startMachineNode(
         place: { node: name, region: shape.region ?? '', zone: shape.zone ?? '' },
       }),
       ...{ env, wheel, refusals: computer.refusals, onProblem: () => undefined },
-      offer: { ...offer, node: name, capacity: offer.allocatable, agent: { fencing: 'Supported' } },
+      offer: {
+        ...{ ...offer, node: name, capacity: offer.allocatable, agent: { fencing: 'Supported' } },
+        journal: `disk of ${computer.name}`,
+      },
     }).start();
     await new Promise(() => undefined);
   });
+  const { computer, supervisor } = home;
   world.isIdle.set(name, () => agent.life === undefined && computer.isIdle);
   return {
     ...{ agent, supervisor, fencedRuns: () => computer.fencedRuns },

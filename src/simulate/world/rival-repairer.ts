@@ -85,6 +85,13 @@ async function meddle(
   if (random.chance(0.1))
     await release({ kind: 'FenceExpired', leaseRevision: leaseRevision - 1, stoodSeconds: 1_000 });
   if (random.chance(0.1) && node?.status?.attestation === undefined) await release({ kind: 'Attested' });
+  const { journalSince } = node?.status ?? {};
+  if (journalSince !== undefined && random.chance(0.1)) {
+    // What was seen of the lease says nothing of the journal; and a journal before this one is over.
+    await release({ kind: 'JournalExpired', journalSince, stoodSeconds });
+    const before = { ...journalSince, number: journalSince.number - 1 };
+    await release({ kind: 'JournalExpired', journalSince: before, stoodSeconds: 1_000 });
+  }
   const isIdle = world.isIdle.get(binding?.node ?? '')?.() === true;
   if (!isIdle || node?.status?.epoch === undefined || !random.chance(0.05)) return;
   await authority.attest({

@@ -36,7 +36,13 @@ export function startSessionNode(
       streams: overheard(world, remoteStreams(world, life, servers)),
       driver: driverIn(life, world, machine),
       ...{ env: life.env, wheel: new Wheel(life.env) },
-      offer: { ...offer, node: name, capacity: offer.allocatable, agent: { fencing: 'Supported' } },
+      offer: {
+        ...offer,
+        node: name,
+        capacity: offer.allocatable,
+        agent: { fencing: 'Supported' },
+        journal: name,
+      },
       onProblem: () => undefined,
     });
     session.start();
