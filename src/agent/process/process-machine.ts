@@ -91,11 +91,20 @@ export class ProcessMachine implements Machine {
     const line = launchLine(spec, isolation, {
       ...{ environmentFile: files.environment(spec), cgroupFiles: cgroup?.joinFiles ?? [] },
     });
-    const output = this.#output(spec);
-    return new ProcessRun(
-      { ...{ spec, line, isolation, directory, filesDir, cgroup, output }, bootId: this.#bootId },
-      { onGated: (identity) => ears.onGated(identity), onExit: this.#watched(spec, ears) },
-    );
+    let output: RunOutput | undefined;
+    try {
+      output = this.#output(spec);
+      return new ProcessRun(
+        { ...{ spec, line, isolation, directory, filesDir, cgroup, output }, bootId: this.#bootId },
+        { onGated: (identity) => ears.onGated(identity), onExit: this.#watched(spec, ears) },
+      );
+    } catch (error) {
+      // Of a start that fails nothing is left: whoever may try again and again would take all descriptors there are.
+      void output?.close();
+      cgroup?.remove();
+      this.#scratches.unwatch(files.scratch(spec.uid));
+      throw error;
+    }
   }
 
   /** Its scratch directory is looked at until it has ended. */

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { GateEars, ProcessIdentity, RunExit, RunHandle, RunSpec } from '../supervisor/machine.js';
 import type { Cgroup } from './cgroups.js';
 import { type Isolation, wrapperEnvironment } from './launch-line.js';
-import { openForJob } from './output-pipes.js';
+import { openForJob, outputNames } from './output-pipes.js';
 import { childrenOf, statOf } from './proc.js';
 import { ProcessTree } from './process-tree.js';
 import type { RunOutput } from './run-output.js';
@@ -28,7 +28,7 @@ const signalOf = new Map(Object.entries(constants.signals).map(([name, number]) 
 /** One run that this process started: its first process, its gate, and how it ends. */
 export class ProcessRun implements RunHandle {
   readonly #child: ChildProcess;
-  readonly #gate: Duplex;
+  readonly #gate: Duplex | undefined;
   #identity: ProcessIdentity | undefined;
   #tree: ProcessTree | undefined;
   #isKilled = false;
@@ -38,25 +38,28 @@ export class ProcessRun implements RunHandle {
     private readonly ears: Pick<GateEars, 'onGated' | 'onExit'>,
   ) {
     const { line, directory, filesDir, spec } = parts;
-    const outputs = (['stdout', 'stderr'] as const).map((name) =>
-      openForJob(join(filesDir, name), spec.user),
-    );
+    const outputs: number[] = [];
     const [program, ...words] = line;
-    this.#child = spawn(program, words, {
-      ...{ cwd: directory, detached: true, env: wrapperEnvironment() },
-      stdio: ['ignore', ...outputs, 'pipe'],
-    });
-    for (const descriptor of outputs) closeSync(descriptor);
-    // A parsed boundary: what 'pipe' gives is a socket.
-    this.#gate = this.#child.stdio[3] as Duplex;
-    this.#gate.on('error', () => undefined);
-    this.#gate.once('data', () => this.#gated());
+    try {
+      for (const name of outputNames) outputs.push(openForJob(join(filesDir, name), spec.user));
+      this.#child = spawn(program, words, {
+        ...{ cwd: directory, detached: true, env: wrapperEnvironment() },
+        stdio: ['ignore', ...outputs, 'pipe'],
+      });
+    } finally {
+      for (const descriptor of outputs) closeSync(descriptor);
+    }
     this.#child.once('error', (error) => this.#failed(error.message));
     this.#child.once('exit', (code, signal) => void this.#exited(code, signal));
+    // A parsed boundary: what 'pipe' gives is a socket. Where no descriptor is left there is not even a list, and `error` follows.
+    const stdio = this.#child.stdio as ChildProcess['stdio'] | undefined;
+    this.#gate = stdio?.[3] as Duplex | undefined;
+    this.#gate?.on('error', () => undefined);
+    this.#gate?.once('data', () => this.#gated());
   }
 
   open(): void {
-    this.#gate.end('go\n');
+    this.#gate?.end('go\n');
     this.parts.output.keep();
   }
 
@@ -68,7 +71,7 @@ export class ProcessRun implements RunHandle {
     this.#isKilled = true;
     if (this.#tree !== undefined) this.#tree.kill();
     // At the gate or before it: what was made so far ends when its words do not come.
-    else this.#gate.destroy();
+    else this.#gate?.destroy();
   }
 
   #gated(): void {
@@ -113,7 +116,7 @@ export class ProcessRun implements RunHandle {
     const oomKills = cgroup?.oomKills() ?? 0;
     await output.close();
     cgroup?.remove();
-    this.#gate.destroy();
+    this.#gate?.destroy();
     this.ears.onExit({ ...exit, ...(oomKills > 0 && { oomKills }) });
   }
 }

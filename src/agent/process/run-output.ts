@@ -23,10 +23,13 @@ export class RunOutput {
     },
   ) {
     const { dir } = parts;
-    this.#descriptors = {
-      stdout: openForReading(join(dir, 'stdout')),
-      stderr: openForReading(join(dir, 'stderr')),
-    };
+    const stdout = openForReading(join(dir, 'stdout'));
+    try {
+      this.#descriptors = { stdout, stderr: openForReading(join(dir, 'stderr')) };
+    } catch (error) {
+      closeSync(stdout);
+      throw error;
+    }
   }
 
   /** From now on it is read and kept. */
@@ -51,8 +54,10 @@ export class RunOutput {
     return readNow(this.#descriptors.stderr);
   }
 
-  /** When everything it said is in its log. */
+  /** When everything it said is in its log. What was never to be kept is closed at once. */
   async close(): Promise<void> {
+    if (!this.#isRead) for (const name of outputNames) closeSync(this.#descriptors[name]);
+    this.#isRead = true;
     const closing = this.#closing;
     if (closing === undefined) return;
     const late = this.parts.env.after(restMsMax, () => void closing(true));

@@ -33,13 +33,19 @@ export class ScratchWatch {
     const du = spawn('du', ['--summarize', '--block-size=1', '--null', '--', ...this.#watched.keys()], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    du.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    // A directory that changes meanwhile makes it complain, not stop.
-    du.once('error', () => undefined);
-    du.once('close', () => {
+    let isOver = false;
+    const over = (): void => {
+      if (isOver) return;
+      isOver = true;
       for (const entry of text.split('\0')) this.#tell(entry);
       this.env.after(lookMs, () => this.#look());
-    });
+    };
+    // One that could not be started need not close. A directory that changes meanwhile makes it complain, not stop.
+    du.once('error', over);
+    du.once('close', over);
+    // Where no descriptor is left it has no output at all.
+    const output = du.stdout as typeof du.stdout | undefined;
+    output?.on('data', (chunk: Buffer) => (text += chunk.toString()));
   }
 
   #tell(entry: string): void {

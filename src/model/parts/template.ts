@@ -15,7 +15,7 @@ import { amountFields } from './amounts.js';
 import { probe } from './probe.js';
 
 const commandLine = (description: string, minItems: number) =>
-  listOf(description, text('A word of the command line.', { maxLength: 131_072 }), { minItems });
+  listOf(description, text('A word of the command line.', { maxLength: 131_071 }), { minItems });
 
 /** What one replica is: what runs, what it needs, how its health is known, and what may be assumed of it. */
 export const template = record(
@@ -53,7 +53,7 @@ export const template = record(
           ['name'],
           record('One environment variable.', {
             name: text('The name of the variable.', { format: 'env-name', maxLength: 253 }),
-            value: text('Its value.', { maxLength: 131_072 }),
+            value: text('Its value.', { maxLength: 131_071 }),
           }),
         ),
       },

@@ -3,6 +3,7 @@ import { checkLabelSelector } from '../label-selector.js';
 import { checkLabels } from '../labels.js';
 import type { FieldError } from '../object.js';
 import type { Placement } from './placement.js';
+import { checkRunWords } from './run-words.js';
 import type { Template } from './template.js';
 import { defaultLostAction } from './workload-defaults.js';
 import type { WorkloadSpec } from './workload-spec.js';
@@ -225,6 +226,7 @@ function checkPlacement(path: string, placement: Placement = {}): readonly Field
 export function checkWorkloadSpec(spec: WorkloadSpec): readonly FieldError[] {
   return [
     ...checkTemplate('spec.template', spec.template),
+    ...checkRunWords(spec.template),
     ...checkPlacement('spec.placement', spec.placement),
     ...[typeRule, lostRule, rolloutRule, scaleRule].flatMap((rule) => rule(spec)),
   ];
