@@ -38,10 +38,13 @@ describe.each(drivers)('the driver %s', (_, make) => {
     const driver = make(env);
     const events: DriverEvent[] = [];
     let isInCall = false;
-    driver.attach((event) => {
-      expect(isInCall, 'told from within a call').toBe(false);
-      events.push(event);
-    });
+    driver.attach(
+      (event) => {
+        expect(isInCall, 'told from within a call').toBe(false);
+        events.push(event);
+      },
+      () => undefined,
+    );
     const call = (work: () => void): void => {
       isInCall = true;
       work();

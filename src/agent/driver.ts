@@ -31,7 +31,12 @@ export interface JobEnd extends Omit<RunEnd, 'reason'> {
 }
 
 /** What became of a job that an agent did not start in this life. */
-export type Found = 'Running' | 'Ready' | 'Gone';
+export type Found =
+  | 'Running'
+  | 'Ready'
+  | 'Gone'
+  /** What could say so does not answer yet. */
+  | 'NotKnown';
 
 /**
  * Runs jobs on a machine. Calls return at once; what comes of them is told by events, never from within a call. The jobs outlive
@@ -40,8 +45,8 @@ export type Found = 'Running' | 'Ready' | 'Gone';
 export interface Driver {
   /** Whether it keeps the fence of AtMostOne jobs: see `permit`. */
   readonly canFence: boolean;
-  /** Where events go from now on. */
-  attach(onEvent: (event: DriverEvent) => void): void;
+  /** Where events go from now on; and who is told that what was not known can be asked for again. */
+  attach(onEvent: (event: DriverEvent) => void, onFound: () => void): void;
   /** What is there of a job that another life of the agent may have started. */
   adopt(job: NodeBinding): Found;
   /** Jobs that are there, by uid, so that those that may not run are stopped. */

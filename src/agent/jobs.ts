@@ -96,9 +96,25 @@ export class Jobs {
 
   #keepOnly(all: ReadonlySet<string>): void {
     for (const uid of this.#jobs.keys()) if (!all.has(uid)) this.#gone(uid);
-    // What another life of the agent started and nobody wants any more.
+    this.#stopUnwanted(all);
+  }
+
+  /** The machine can say by now what it could not when it was asked. */
+  found(): void {
+    for (const [uid, { running, binding }] of this.#jobs)
+      if (running.at === 'NotKnown') {
+        this.#jobs.set(uid, this.#found(binding));
+        this.#due.add(uid);
+      }
+    // While nobody is heard, or not all was said, the whole set is still to come.
+    if (this.parts.isHeard() && this.#all === undefined) this.#stopUnwanted(this.#jobs);
+    this.#work();
+  }
+
+  /** What another life of the agent started and nobody wants any more. */
+  #stopUnwanted(wanted: { has(uid: string): boolean }): void {
     for (const uid of this.parts.driver.list())
-      if (!all.has(uid) && !this.#jobs.has(uid)) {
+      if (!wanted.has(uid) && !this.#jobs.has(uid)) {
         this.parts.driver.stop(uid, this.parts.graceSeconds);
         this.parts.driver.forget(uid);
       }
@@ -215,7 +231,7 @@ export class Jobs {
           ? { at: 'Ready' }
           : isRefused
             ? { at: 'Refused' }
-            : !this.parts.isInJournal(binding)
+            : found === 'NotKnown' || !this.parts.isInJournal(binding)
               ? { at: 'NotKnown' }
               : isNew
                 ? { at: 'Nothing' }

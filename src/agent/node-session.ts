@@ -83,7 +83,10 @@ export class NodeSession {
         return id;
       },
     });
-    parts.driver.attach((event) => this.#jobs.happened(event));
+    parts.driver.attach(
+      (event) => this.#jobs.happened(event),
+      () => this.#jobs.found(),
+    );
   }
 
   get isOpen(): boolean {

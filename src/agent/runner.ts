@@ -131,6 +131,8 @@ export interface Runner {
   readonly name: 'process' | 'container';
   /** Whether it ends fenced jobs for certain when their permit is over, also if the agent is gone. */
   readonly canFence: boolean;
+  /** [S5] What it has is not known before this resolves: what is not in `list` may run. Undefined: it is known. */
+  readonly awaiting?: Promise<void> | undefined;
   attach(onEvent: (event: RunnerEvent) => void): void;
   list(): Iterable<Run>;
   start(launch: Launch): void;

@@ -1,5 +1,10 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { engineSockets } from './container-runner.js';
+import { scratchDirectory } from '../../testing/scratch.js';
+import { KeptLogs } from '../agent/logs/kept-logs.js';
+import { realEnv } from '../env/real.js';
+import { engineSockets, openContainerRunner } from './container-runner.js';
 
 describe('the sockets of engines', () => {
   it('are those of the environment first, then those of Podman and Docker', () => {
@@ -13,4 +18,30 @@ describe('the sockets of engines', () => {
       ],
     ]);
   });
+});
+
+it('[S5] an engine that was there once is awaited where it does not answer; one that never was is none', async () => {
+  const env = realEnv();
+  const { path: dir, remove } = scratchDirectory('container-engine');
+  const socketPath = join(dir, 'engine.sock');
+  const problems: string[] = [];
+  const open = () =>
+    openContainerRunner({
+      ...{ dir, socketPath, node: 'n', agent: 'a', env },
+      logs: new KeptLogs({ dir: join(dir, 'logs'), env, isLive: () => true }),
+      onProblem: (problem) => void problems.push(problem),
+    });
+  expect(await open()).toBeUndefined();
+  expect(problems.splice(0)).toMatchObject([expect.stringMatching(/^this node runs no containers: /)]);
+  const engine = createServer((_, response) => void response.end('[]'));
+  await new Promise<void>((resolve) => engine.listen(socketPath, resolve));
+  const first = await open();
+  expect(first?.awaiting).toBeUndefined();
+  await first?.close();
+  engine.closeAllConnections();
+  await new Promise((resolve) => engine.close(resolve));
+  const second = await open();
+  expect(second?.awaiting).toBeInstanceOf(Promise);
+  await second?.close();
+  remove();
 });

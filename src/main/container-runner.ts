@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ContainerRunner, type ContainerRunnerParts } from '../agent/drivers/container-runner.js';
 
 /** Where engines listen, first to last: as the environment says, Podman's of this user and of the machine, Docker's. */
@@ -14,21 +15,40 @@ export function engineSockets(environment: Readonly<Record<string, string | unde
   ];
 }
 
-/** The containers of this machine; undefined where it has no engine that answers. */
+/**
+ * The containers of this machine; undefined where it has no engine that answers and never had one. That it had one is written
+ * down: from then on an engine that is away may have containers that run.
+ */
 export async function openContainerRunner(
   parts: Omit<ContainerRunnerParts, 'socketPath'> & {
-    /** Undefined: the first that is there. */
+    /** The agent's directory. */
+    readonly dir: string;
+    /** Undefined: the one that there was, or the first that is there. */
     readonly socketPath?: string | undefined;
   },
 ): Promise<ContainerRunner | undefined> {
-  const socketPath = parts.socketPath ?? engineSockets(process.env).find((path) => existsSync(path));
+  const { dir, onProblem } = parts;
+  const file = join(dir, 'container-engine');
+  const last = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  const there = engineSockets(process.env).find((path) => existsSync(path));
+  const socketPath = parts.socketPath ?? last ?? there;
   if (socketPath === undefined) return undefined;
   try {
-    return await ContainerRunner.open({ ...parts, socketPath });
+    const runner = await ContainerRunner.open({ ...parts, socketPath });
+    if (last !== socketPath) writeWhole(file, `${socketPath}\n`);
+    return runner;
   } catch (error) {
-    parts.onProblem(
+    if (last !== undefined) return ContainerRunner.await({ ...parts, socketPath });
+    onProblem(
       `this node runs no containers: ${socketPath}: ${error instanceof Error ? error.message : String(error)}`,
     );
     return undefined;
   }
+}
+
+/** Nothing runs in a container before this is on disk. */
+function writeWhole(path: string, text: string): void {
+  const next = `${path}.next`;
+  writeFileSync(next, text, { mode: 0o600, flush: true });
+  renameSync(next, path);
 }

@@ -78,7 +78,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
       isLive: (uid) => [...driver.list()].includes(uid),
     });
     const containers = await openContainerRunner({
-      ...{ node: place.node, agent: cgroupName(dir), logs, env, onProblem: problem },
+      ...{ dir, node: place.node, agent: cgroupName(dir), logs, env, onProblem: problem },
       socketPath: config.containerSocket,
     });
     const runners = containers === undefined ? [processes] : [processes, containers];

@@ -1,6 +1,7 @@
 import type { Launch, RunEnd } from '../runner.js';
 import { pullFailure } from './container-end.js';
 import type { ContainerEngine, ImageFacts } from './container-engine.js';
+import { EngineError } from './engine-client.js';
 import { PullProgress, pullPolicyOf } from './pull-policy.js';
 
 /** That an image cannot be had, as the replica says it. */
@@ -58,6 +59,8 @@ async function pulled(
       if (lines % toldEvery === 0) onProgress(progress.toString());
     }
   } catch (error) {
+    // The engine itself is away: of the image that says nothing.
+    if (!(error instanceof EngineError) && !signal.aborted) throw error;
     failure = error instanceof Error ? error.message : String(error);
   }
   if (failure !== undefined) throw new ImageFailure(pullFailure(image, failure));

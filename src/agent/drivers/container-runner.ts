@@ -70,6 +70,7 @@ export class ContainerRunner implements Runner {
   #onEvent: (event: RunnerEvent) => void = () => undefined;
   #usageTimer: Timer | undefined;
   #isClosed = false;
+  #awaiting: Promise<void> | undefined;
 
   private constructor(private readonly parts: ContainerRunnerParts) {
     this.#engine = new ContainerEngine(new EngineClient(parts));
@@ -79,12 +80,45 @@ export class ContainerRunner implements Runner {
   /** Finds what an earlier life of the agent has started. Fails if there is no engine at the socket. */
   static async open(parts: ContainerRunnerParts): Promise<ContainerRunner> {
     const runner = new ContainerRunner(parts);
-    const late = new AbortController();
-    const timer = parts.env.after(helloMs, () => late.abort(new Error('the engine does not answer')));
-    await runner.#engine.version(late.signal).finally(() => timer.cancel());
-    await runner.#adopt();
-    runner.#measure();
+    await runner.#begun();
     return runner;
+  }
+
+  /** The same where there was an engine before: it is asked for as long as it takes, and what it has is not known meanwhile. */
+  static await(parts: ContainerRunnerParts): ContainerRunner {
+    const runner = new ContainerRunner(parts);
+    runner.#awaiting = runner.#begunAtLast().then(() => {
+      runner.#awaiting = undefined;
+    });
+    return runner;
+  }
+
+  get awaiting(): Promise<void> | undefined {
+    return this.#awaiting;
+  }
+
+  async #begun(): Promise<void> {
+    const late = new AbortController();
+    const timer = this.parts.env.after(helloMs, () => late.abort(new Error('the engine does not answer')));
+    await this.#engine.version(late.signal).finally(() => timer.cancel());
+    await this.#adopt();
+    this.#measure();
+  }
+
+  async #begunAtLast(): Promise<void> {
+    const { env, socketPath, onProblem } = this.parts;
+    for (let failures = 1; !this.#isClosed; failures += 1) {
+      try {
+        return await this.#begun();
+      } catch (error) {
+        onProblem(
+          `the container engine at ${socketPath} does not answer, so that nobody knows what runs in containers here: ${String(error)}`,
+        );
+      }
+      await env.sleep(backoffAfter(again, failures, env.random));
+    }
+    // Nobody is told that anything is known.
+    await new Promise(() => undefined);
   }
 
   attach(onEvent: (event: RunnerEvent) => void): void {
@@ -170,29 +204,46 @@ export class ContainerRunner implements Runner {
 
   // ---- from asked for to over ----------------------------------------------------------------------------
 
+  /** Tries for as long as its engine gives no answer: how long that may take is for whoever asked, who stops it. */
   async #launch(container: Container, launch: Launch, last: string | undefined): Promise<void> {
     const { signal } = container.stop;
-    try {
-      const image = await haveImage(this.#engine, launch, signal, (step, message) =>
-        this.#tell(container, { kind: 'Step', ...keyOf(container), step, message }),
-      );
-      if (signal.aborted) return this.#ended(container, { reason: 'Stopped' });
-      const spec = containerSpec(launch, image, this.parts, this.#limits);
-      const name = containerName(container.run.uid, container.run.execution);
-      const { id, isNew } = await this.#engine.create(name, spec);
-      container.id = id;
-      if (last !== undefined) await this.#removed(last);
-      if (signal.aborted) return this.#ended(container, { reason: 'Stopped' });
-      // An execution runs once: one that has been there before is only followed.
-      const isFresh = isNew || (await this.#engine.state(id))?.status === 'created';
-      if (isFresh) await this.#begin(id);
-      await this.#follow(container, id);
-    } catch (error) {
-      if (this.#isClosed) return;
-      const message = error instanceof Error ? error.message : String(error);
-      if (signal.aborted) this.#ended(container, { reason: 'Stopped' });
-      else this.#ended(container, error instanceof ImageFailure ? error.end : startFailure(message));
+    const { env } = this.parts;
+    for (let failures = 1; !this.#isClosed; failures += 1) {
+      // Of one that was made it is not known whether it was started.
+      const isUndone = container.id === undefined;
+      if (signal.aborted && isUndone) return this.#ended(container, { reason: 'Stopped' });
+      try {
+        return await this.#tryToLaunch(container, launch, last);
+      } catch (error) {
+        if (this.#isClosed) return;
+        if (error instanceof ImageFailure) return this.#ended(container, error.end);
+        const message = error instanceof Error ? error.message : String(error);
+        if (error instanceof EngineError) return this.#ended(container, startFailure(message));
+        this.#tell(container, { kind: 'Step', ...keyOf(container), step: 'AwaitingEngine', message });
+      }
+      const isMade = container.id !== undefined;
+      await env
+        .sleep(backoffAfter(again, failures, env.random), isMade ? undefined : signal)
+        .catch(() => undefined);
     }
+  }
+
+  async #tryToLaunch(container: Container, launch: Launch, last: string | undefined): Promise<void> {
+    const { signal } = container.stop;
+    const image = await haveImage(this.#engine, launch, signal, (step, message) =>
+      this.#tell(container, { kind: 'Step', ...keyOf(container), step, message }),
+    );
+    if (signal.aborted && container.id === undefined) return this.#ended(container, { reason: 'Stopped' });
+    const spec = containerSpec(launch, image, this.parts, this.#limits);
+    const name = containerName(container.run.uid, container.run.execution);
+    const { id, isNew } = await this.#engine.create(name, spec);
+    container.id = id;
+    if (last !== undefined) await this.#removed(last);
+    // An execution runs once: one that has been there before is only followed.
+    const isFresh = isNew || (await this.#engine.state(id))?.status === 'created';
+    if (isFresh && signal.aborted) return this.#ended(container, { reason: 'Stopped' });
+    if (isFresh) await this.#begin(id);
+    await this.#follow(container, id);
   }
 
   /** Starts it once. An engine that gave no answer may have done it: nothing is said before that is known. */
@@ -299,6 +350,8 @@ export class ContainerRunner implements Runner {
     // One that was made and never started: whoever asked for it asks again.
     if (uid === '' || state === undefined || state.status === 'created') return this.#removed(id);
     const earlier = this.#containers.get(uid)?.id;
+    // Found before an answer was lost.
+    if (earlier === id) return;
     const word = (key: string): string => words[key] ?? '';
     const container: Container = {
       run: {
@@ -321,7 +374,21 @@ export class ContainerRunner implements Runner {
     }
     this.#containers.set(uid, container);
     if (earlier !== undefined) await this.#removed(earlier);
-    if (state.isRunning) void this.#follow(container, id);
+    if (state.isRunning) void this.#followFound(container, id);
+  }
+
+  /** An engine that goes away again before it is followed is asked again. */
+  async #followFound(container: Container, id: string): Promise<void> {
+    const { env, onProblem } = this.parts;
+    for (let failures = 1; !this.#isClosed; failures += 1) {
+      try {
+        return await this.#follow(container, id);
+      } catch (error) {
+        if (!this.#isClosed)
+          onProblem(`${container.labels.replica} cannot be followed yet: ${String(error)}`);
+      }
+      await env.sleep(backoffAfter(again, failures, env.random));
+    }
   }
 
   // ---- usage ---------------------------------------------------------------------------------------------

@@ -147,7 +147,10 @@ describe('the driver that keeps jobs up', () => {
     const next = restart();
     runner.attach(() => undefined);
     runner.ends('a', { reason: 'Exited', exitCode });
-    next.attach((event) => events.push(event.kind));
+    next.attach(
+      (event) => events.push(event.kind),
+      () => undefined,
+    );
     const last = restart();
     expect(last.adopt(binding('a', { type, template: { run }, stage: 'Ready' }))).toBe('Running');
     await pass(10);
@@ -174,5 +177,23 @@ describe('the driver that keeps jobs up', () => {
     await pass(100);
     expect(runner.forgotten).toEqual(['done', 'goes', 'left']);
     expect([...next.list()]).toEqual([]);
+  });
+
+  it('[S5] does not say that something is gone before its runner knows what it has, and says when it does', async () => {
+    const { runner, events, restart, run: pass } = openKeptDriver();
+    let answer = (): void => undefined;
+    runner.awaiting = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const driver = restart();
+    const bound = binding('a', { template: { run }, stage: 'Ready' });
+    expect(driver.adopt(bound)).toBe('NotKnown');
+    // Another way of running things, of which all is known.
+    expect(driver.adopt(binding('b', { template: { run: { container: { image: 'i' } } } }))).toBe('Gone');
+    runner.awaiting = undefined;
+    answer();
+    await pass(10);
+    expect(events).toEqual(['Found']);
+    expect(driver.adopt(bound)).toBe('Gone');
   });
 });

@@ -66,9 +66,12 @@ export class KeptDriver implements Driver {
     this.#begun = parts.env.clock.monotonic();
   }
 
-  attach(onEvent: (event: DriverEvent) => void): void {
+  attach(onEvent: (event: DriverEvent) => void, onFound: () => void): void {
     this.#onEvent = onEvent;
-    for (const runner of this.parts.runners) runner.attach((event) => this.#heard(event));
+    for (const runner of this.parts.runners) {
+      runner.attach((event) => this.#heard(event));
+      void runner.awaiting?.then(onFound);
+    }
   }
 
   *list(): Iterable<string> {
@@ -78,7 +81,7 @@ export class KeptDriver implements Driver {
   adopt(binding: NodeBinding): Found {
     const { uid } = binding.replica;
     const [runner, run] = this.#runOf(uid) ?? [];
-    if (runner === undefined || run === undefined) return 'Gone';
+    if (runner === undefined || run === undefined) return this.#isAwaited(binding) ? 'NotKnown' : 'Gone';
     const job = this.#jobs.get(uid) ?? this.#add(binding, runner, adopted(run, binding, this.#nowMs()));
     if (run.state.at === 'Running') {
       job.host = run.state.address;
@@ -122,7 +125,7 @@ export class KeptDriver implements Driver {
     const { uid } = binding.replica;
     if (this.#jobs.has(uid)) return;
     const { template } = binding;
-    const way = template?.run.container === undefined ? 'process' : 'container';
+    const way = wayOf(template);
     const runner = this.parts.runners.find(({ name }) => name === way);
     if (template === undefined || runner === undefined) {
       const message = template === undefined ? 'its revision is gone' : `this node runs no ${way}`;
@@ -165,6 +168,13 @@ export class KeptDriver implements Driver {
     for (const runner of this.parts.runners)
       for (const run of runner.list()) if (run.uid === uid) return [runner, run];
     return undefined;
+  }
+
+  /** Whether a runner that may have it has not said yet what it has. */
+  #isAwaited({ template }: NodeBinding): boolean {
+    return this.parts.runners.some(
+      ({ name, awaiting }) => awaiting !== undefined && (template === undefined || name === wayOf(template)),
+    );
   }
 
   #add(binding: NodeBinding, runner: Runner, upkeep: Upkeep): Job {
@@ -290,6 +300,9 @@ export class KeptDriver implements Driver {
     ];
   }
 }
+
+const wayOf = (template: NodeBinding['template']): Runner['name'] =>
+  template?.run.container === undefined ? 'process' : 'container';
 
 const isWhole = (binding: NodeBinding): binding is WholeBinding => binding.template !== undefined;
 

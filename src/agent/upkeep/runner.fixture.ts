@@ -19,6 +19,7 @@ import type { NetworkQuestion } from './probe-caller.js';
 export class FakeRunner implements Runner {
   readonly name = 'process';
   readonly canFence = true;
+  awaiting: Promise<void> | undefined;
   readonly launches: Launch[] = [];
   readonly stops: string[] = [];
   readonly forgotten: string[] = [];
@@ -134,7 +135,10 @@ export function openKeptDriver() {
         },
       },
     });
-    driver.attach((event) => events.push(eventText(event)));
+    driver.attach(
+      (event) => events.push(eventText(event)),
+      () => events.push('Found'),
+    );
     return driver;
   };
   return {
