@@ -1,28 +1,17 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { childrenOf, signal } from '../agent/process/proc.js';
 import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
-import { fenceContract } from '../model/fence-contract.js';
-import { fenceKey } from '../model/records.js';
-import { LmdbStore } from '../store/lmdb.js';
 import { run } from '../../testing/run-process.js';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { startProxy, type TcpProxy } from '../../testing/tcp-proxy.js';
 import { program } from './process.fixture.js';
-import { env, until } from './process-runner.fixture.js';
+import { until } from './process-runner.fixture.js';
 import { startServerIn, type TestServer } from './running.fixture.js';
 import { ShippedAgent } from './shipped-agent.fixture.js';
-
-/**
- * A fence that is short enough to wait for and has room for a machine that is busy with other tests. κ and σ together are
- * the time that a supervisor has to end a job.
- */
-const fence = {
-  ...fenceContract,
-  ...{ permitSeconds: 5, graceSeconds: 2, killMarginSeconds: 1, stallSecondsMax: 4, windowSeconds: 9.2 },
-};
+import { keepShortFence } from './short-fence.fixture.js';
 
 /** How an agent is made silent, and heard again. */
 type Fault =
@@ -141,12 +130,7 @@ function runsNow(pair: string): Interval | undefined {
 beforeAll(async () => {
   scratch = scratchDirectory('fence');
   const dir = join(scratch.path, 'server');
-  mkdirSync(join(dir, 'store'), { recursive: true });
-  // As a cell that was set to this long ago: a window is only lowered after the one before has passed.
-  const store = await LmdbStore.open({ dir: join(dir, 'store'), env });
-  const value = Buffer.from(JSON.stringify({ ...fence, operation: 'test' }));
-  await store.transact({ guards: [], writes: [{ kind: 'put', key: fenceKey, value }] });
-  await store.close();
+  await keepShortFence(dir);
   // Hollow nodes stand around, so that two silent ones are not half of the cell.
   server = await startServerIn(dir, { hollow: 8 });
   const names = pairs.flatMap((pair) => [`${pair}1`, `${pair}2`]);
