@@ -288,6 +288,8 @@ describe('beside a process', () => {
     await exited;
     await until('nothing of it is left', () => withWord('4338.5').length === 0);
     expect(withWord('4337.5')).not.toEqual([]);
+    // What is left is ended with the next one.
+    await home.open();
   });
 
   it('a person has a terminal', async () => {
