@@ -136,6 +136,7 @@ describe('what a change can cure', () => {
     ['a tenant uses more', '/a/tenant/fraud', emptyTenantAccount, used],
     ['a tenant borrows', '/a/tenant/fraud', emptyTenantAccount, { ...used, borrowed: used.used }],
     ['a workload is scaled', '/o/Workload/fraud/web', { spec: { replicas: 1 } }, { spec: { replicas: 2 } }],
+    ['a workload comes', '/o/Workload/fraud/web', undefined, { ...lost('Fence'), ...limit(1) }],
     ['a lease is renewed', '/l/scheduler', {}, {}],
   ])('is nothing when %s', (_, key, before, after) => {
     expect(curesOf(key, before, after)).toEqual([]);

@@ -197,10 +197,12 @@ function workloadCures(
   before: Workload | undefined,
   after: Workload | undefined,
 ): readonly Cure[] {
+  // With a new one nobody has waited yet, and none of it could leave.
+  if (before === undefined) return nothing;
   const cures: Cure[] = [];
-  if (before?.spec.onNodeLost?.action !== after?.spec.onNodeLost?.action)
+  if (before.spec.onNodeLost?.action !== after?.spec.onNodeLost?.action)
     cures.push(cure('WorkloadChanged', { tenant }));
-  if (!isDeepStrictEqual(before?.spec.disruption, after?.spec.disruption)) cures.push(cure('VictimsEased'));
+  if (!isDeepStrictEqual(before.spec.disruption, after?.spec.disruption)) cures.push(cure('VictimsEased'));
   return cures;
 }
 
