@@ -312,7 +312,8 @@ export const startAgent = (...parts: ConstructorParameters<typeof ScriptedAgent>
   new ScriptedAgent(...parts).member;
 
 /** A node without its devices and with one core. */
-const lessOf = ({ devices: _, ...shape }: NodeShape): NodeShape => ({
+const lessOf = (shape: NodeShape): NodeShape => ({
   ...shape,
+  devices: {},
   allocatable: { cpu: '1', memory: '1Gi' },
 });
