@@ -22,7 +22,8 @@ describe('the sockets of engines', () => {
 
 it('[S5] an engine that was there once is awaited where it does not answer; one that never was is none', async () => {
   const env = realEnv();
-  const { path: dir, remove } = scratchDirectory('container-engine');
+  const scratch = scratchDirectory('container-engine');
+  const dir = scratch.path;
   const socketPath = join(dir, 'engine.sock');
   const problems: string[] = [];
   const open = () =>
@@ -43,5 +44,5 @@ it('[S5] an engine that was there once is awaited where it does not answer; one 
   const second = await open();
   expect(second?.awaiting).toBeInstanceOf(Promise);
   await second?.close();
-  remove();
+  scratch.remove();
 });

@@ -42,7 +42,7 @@ describe('[S5] a supervisor whose journal is damaged', () => {
     for (const uid of ['a', 'b']) runner.start(launch(uid, shell('sleep 1000')));
     const pids = [await home.running('a'), await home.running('b')] as const;
     orphans.push(...pids);
-    runner.close();
+    await runner.close();
     await damage(runner, spoilt('a'));
     const next = await home.open();
     expect([...next.list()].map(({ uid }) => uid)).toEqual(['b']);
@@ -56,7 +56,7 @@ describe('[S5] a supervisor whose journal is damaged', () => {
     const runner = await home.open();
     runner.start(launch('a', shell('sleep 1000')));
     orphans.push(await home.running('a'));
-    runner.close();
+    await runner.close();
     await damage(runner, (text) => `${text}null\n`);
     expect([...(await home.open()).list()].map(({ uid }) => uid)).toEqual(['a']);
   });
