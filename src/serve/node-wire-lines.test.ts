@@ -44,6 +44,8 @@ describe('a line of a node stream', () => {
       [registering('n1', { capacity: { cpu: 'lots' } }), 'register: status.capacity.cpu: "lots"'],
       [registering('n1', { allocatable: { memory: '8Pi' } }), 'register: status.allocatable.memory: "8Pi"'],
       [registering('n1', { taints: [{ key: 'a' }] }), 'register: spec.taints[0].effect: is required'],
+      [registering('n1', { journal: 7 }), 'register: journal: must be a text of at most 253 characters'],
+      [registering('n1', { journal: 'x'.repeat(254) }), 'register: journal: must be a text of at most 253'],
     ] as const)
       expect(() => checkUpLine(text, validator)).toThrow(message);
   });

@@ -13,6 +13,8 @@ const shapes = {
   close: { node: 'text' },
 } as const;
 const kinds = Object.keys(shapes);
+// It is kept with the node's epoch.
+const journalLengthMax = 253;
 
 /** A line that a node has sent, or a BerthError that says what is wrong with it. */
 export function checkUpLine(text: string, validator: Validator): UpLine {
@@ -70,6 +72,9 @@ function checkRegister(
 ): void {
   checkOperationInput('register', { ...register, node });
   const { region, zone, labels, taints, capacity, allocatable, devices, agent } = register;
+  const { journal }: { readonly journal?: unknown } = register;
+  if (journal !== undefined && (typeof journal !== 'string' || journal.length > journalLengthMax))
+    throw wrong(`register: journal: must be a text of at most ${journalLengthMax} characters`);
   const given = (fields: object): object =>
     Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   const [problem] = validator.validate(nodeKind, {
