@@ -72,7 +72,7 @@ describe('[S5] the journal of a node', () => {
       'FenceUnsound: the journal of n1 began 129 s ago; the fence window is 130 s',
     );
     await registered('third');
-    expect(answer(await expired(at(2), 130))).toMatch(/^StaleEpoch: n1 has another journal by now/);
+    expect(answer(await expired(at(2), 130))).toMatch(/^NodeChanged: n1 has another journal by now/);
     await registered('third');
     done(await expired(at(3), 130));
   });
@@ -81,7 +81,7 @@ describe('[S5] the journal of a node', () => {
     await registered('second');
     done(await cell.report(replica, 'Ready'));
     done(await cell.lose(replica));
-    expect(answer(await expired(at(2), 130))).toMatch(/^StaleEpoch: .* or its agent knows of it$/);
+    expect(answer(await expired(at(2), 130))).toMatch(/^NodeChanged: .* or its agent knows of it$/);
     const wait = { template: { execution: 'AtMostOne' }, onNodeLost: { action: 'Wait' } };
     replica = await cell.incarnate(await cell.workload('shop', 'waits', { cpu: '1' }, wait));
     done(await cell.bind(replica, 'n1'));

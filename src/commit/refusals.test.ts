@@ -201,6 +201,20 @@ describe('what the authority refuses about replicas, slots and actors', () => {
     expect(await cell.record('/a/workload/shop/web')).toBeUndefined();
   });
 
+  it('a batch replica that fails after a disruption holds up nobody: it may never run again', async () => {
+    const batch = { type: 'Batch', replicas: 2, batch: { completions: 2, backoffLimit: 0 } };
+    const job = await cell.workload('shop', 'job', { cpu: '1' }, batch);
+    const [a, b] = [await cell.incarnate(job, '0'), await cell.incarnate(job, '1')];
+    for (const one of [a, b]) done(await cell.bind(one, 'n1'));
+    done(await cell.evict(a, 'drain'));
+    done(await cell.report(a, 'Released'));
+    const next = await cell.incarnate(job, '0', 2);
+    done(await cell.bind(next, 'n1'));
+    expect(answer(await cell.evict(b, 'drain'))).toMatch(/^DisruptionLimit/);
+    done(await cell.report(next, 'Failed', { exitCode: 1 }));
+    done(await cell.evict(b, 'drain'));
+  });
+
   it('a person and a repair are not bound by the limit of voluntary causes', async () => {
     for (const [slot, kind] of Object.entries([
       'user',

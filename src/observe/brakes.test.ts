@@ -23,6 +23,13 @@ describe('the brakes of a cell', () => {
     ['a zone of several', [...zone('a', 5, 5), ...zone('b', 20, 0)], 'Zone eu/a Stop'],
     ['zones too small to have a share', [...zone('a', 2, 2), ...zone('b', 20, 0)], ''],
     ['a region of small zones', [...zone('a', 2, 1), ...zone('b', 2, 1)], 'Region eu Slow'],
+    ['a share of a zone for long', zone('a', 10, 4, 301_000), ''],
+    ['one more beside those', [...zone('a', 9, 4, 301_000), ...zone('a', 1, 1)], ''],
+    [
+      'a share beside those',
+      [...zone('a', 14, 2, 301_000), ...zone('a', 6, 6)],
+      'Region eu Slow, Zone eu/a Slow',
+    ],
     ['a zone for long', [...zone('a', 5, 5, 301_000), ...zone('b', 20, 0)], 'Zone eu/a Slow'],
   ])('%s', (_name, nodes, expected) => {
     expect(shown([...well, ...nodes])).toBe(expected);

@@ -31,7 +31,10 @@ export interface BrakeRules {
   readonly slowShare: number;
   /** From this share on it stops. */
   readonly stopShare: number;
-  /** But not for ever: once so many have been silent for this long, a zone or region is repaired slowly. */
+  /**
+   * But not for ever: once so many have been silent for this long, a zone or region that had stopped is repaired slowly, and
+   * one that was slow as usual.
+   */
   readonly holdMs: number;
   /** A brake weakens only so long after as many were last silent: those that come back come one after another. */
   readonly lingerMs: number;
@@ -117,8 +120,7 @@ export function brakesOf(
   for (const [name, counted] of counts) {
     const { scope, all, silent } = counted;
     const asked = ofLate(name, askedBy(counted, rules));
-    const state = asked === 'Stop' && isHeldLong(counted, rules) ? 'Slow' : asked;
-    brakes.set(name, { state, scope, name, silent, all });
+    brakes.set(name, { state: eased(asked, counted, rules), scope, name, silent, all });
   }
   return new Brakes(brakes);
 }
@@ -126,8 +128,13 @@ export function brakesOf(
 // If nobody at all is heard of, it is we who are cut off, however long it lasts.
 const isCutOff = ({ scope, all, silent }: Count): boolean => scope === 'Cell' && all > 1 && silent === all;
 
-const isHeldLong = (count: Count, rules: BrakeRules): boolean =>
-  !isCutOff(count) && count.long / count.all >= rules.stopShare;
+/** No brake is on for ever: those that have been silent for long are gone, and say nothing about who falls silent now. */
+function eased(asked: BrakeState, count: Count, { stopShare, slowShare }: BrakeRules): BrakeState {
+  const { all, silent, long } = count;
+  if (isCutOff(count)) return asked;
+  if (asked === 'Stop') return long / all >= stopShare ? 'Slow' : 'Stop';
+  return (silent - long) / all < slowShare && long > 0 ? 'Off' : asked;
+}
 
 function askedBy(count: Count, rules: BrakeRules): BrakeState {
   const { all, silent } = count;

@@ -128,15 +128,18 @@ export const incarnate =
     return commitAt((version) => new Incarnated(stored, status, version));
   };
 
-/** [S7] What stands under a name is charged for: nothing is ever written over it. Read, so that its absence is guarded. */
+/**
+ * [S7] What stands under a name is charged for: nothing is ever written over it. Read, so that its absence is guarded; its
+ * status comes and goes in the same transactions, and needs no guard of its own.
+ */
 function nameTaken(context: Context, draft: Draft, tenant: string, name: string): Rejection | undefined {
   const stored = storedReplica(draft, tenant, name);
-  const status = replicaStatus(draft, tenant, name);
-  if ((stored === undefined && status === undefined) || !context.checks.has('incarnate.name'))
-    return undefined;
-  const whose =
-    stored === undefined ? 'what is left of another' : `slot ${stored.spec.slot} of ${stored.spec.workload}`;
-  return reject('SlotTaken', `the name ${name} is taken by ${whose} (${stored?.metadata.uid ?? 'no uid'})`);
+  if (stored === undefined || !context.checks.has('incarnate.name')) return undefined;
+  const { spec, metadata } = stored;
+  return reject(
+    'SlotTaken',
+    `the name ${name} is taken by slot ${spec.slot} of ${spec.workload} (${metadata.uid})`,
+  );
 }
 
 type Evidence = Readonly<Record<string, string>>;

@@ -137,7 +137,7 @@ function checkJournalProof(
   const { node } = binding;
   const isSame = journalSince !== undefined && sameEpoch(journalSince, proof.journalSince);
   if ((!isSame || isInJournal(binding, journalSince)) && context.checks.has('release.journal'))
-    return reject('StaleEpoch', `${node} has another journal by now, or its agent knows of it`);
+    return reject('NodeChanged', `${node} has another journal by now, or its agent knows of it`);
   if (proof.stoodSeconds < windowSeconds && context.checks.has('release.journalWindow'))
     return reject(
       'FenceUnsound',

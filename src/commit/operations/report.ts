@@ -11,7 +11,7 @@ import { already, commit, type Decide, reject } from '../decision.js';
 import { findReplica, movedBefore, moveReplica, replicaGone } from '../replica-moves.js';
 import type { Draft } from '../draft.js';
 import { withConditions } from '../conditions.js';
-import { nodeEpoch, putStatus, slotRecord, statusOf } from '../stored.js';
+import { nodeEpoch, putStatus, slotRecord, statusOf, storedWorkload } from '../stored.js';
 import { endDisruption } from './disrupt.js';
 
 /** An agent's word on a replica of its node, under its node's epoch and the binding's fence. */
@@ -87,8 +87,11 @@ export const report =
       },
       change,
     );
-    // A batch replica need never serve: that it is done is as good.
-    if (isHolder && (to === 'Serving' || to === 'Succeeded')) endDisruption(draft, stored.spec, tenant);
+    // A batch replica need never serve: that it is done is as good. One that failed may never run again, and holds up nobody.
+    const isDone =
+      to === 'Succeeded' ||
+      (to === 'Failed' && storedWorkload(draft, tenant, workload)?.spec.type === 'Batch');
+    if (isHolder && (to === 'Serving' || isDone)) endDisruption(draft, stored.spec, tenant);
     return commit({ stage: to });
   };
 

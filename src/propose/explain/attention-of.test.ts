@@ -70,7 +70,9 @@ describe('what needs attention', () => {
     ],
     [
       'a node that is being deleted',
-      { nodes: [objectOf('Node', undefined, 'n1', { metadata: { deletionTimestamp: at } }) as Node] },
+      {
+        nodes: [objectOf('Node', undefined, 'n1', { metadata: { deletionTimestamp: at }, spec: {} }) as Node],
+      },
       ['Notice Node/n1 BeingDeleted repair-controller'],
     ],
     [
@@ -112,6 +114,13 @@ describe('what needs attention', () => {
         ],
       },
       ['Broken Workload/web LimitedByScheduling scheduler', 'Degraded Workload/api LimitedByQuota scheduler'],
+    ],
+    [
+      'a workload that its user suspended',
+      {
+        workloads: [workload('web', { desired: 2, progress: { limitedBy: 'Authority' } }, { suspend: true })],
+      },
+      ['Notice Workload/web Suspended user:shop'],
     ],
     [
       'replicas of unknown fate',

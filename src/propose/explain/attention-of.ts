@@ -118,6 +118,11 @@ function* aboutWorkload(
     return;
   }
   if (unknownReplicas > 0) yield aboutUnknown(workload, unknownReplicas, replicasOf(workload));
+  if (spec.suspend === true) {
+    const said = { reason: 'Suspended', message: 'nothing of it is started until its user resumes it' };
+    yield { severity: 'Notice', ...about, ...said, nextMove: `user:${namespace}` };
+    return;
+  }
   const isBatch = spec.type === 'Batch';
   // A batch is there when it runs, a service when clients are sent to it.
   const there = isBatch ? readyReplicas : (status?.servingReplicas ?? 0);
