@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ProcessRunner } from '../agent/drivers/process-runner.js';
-import { launch, RunnerHome, shell } from './process-runner.fixture.js';
+import { launch, RunnerHome, shell, until } from './process-runner.fixture.js';
 
 let home: RunnerHome;
 let runner: ProcessRunner;
@@ -28,7 +28,8 @@ it('a start that fails leaves no descriptor behind', async () => {
   for (const uid of uids) runner.start(launch(uid, ['/bin/true', word], { template: limited }));
   for (const uid of uids)
     expect(await home.ended(uid)).toMatchObject({ reason: 'StartFailed', message: 'spawn E2BIG' });
-  expect(descriptors()).toBe(before);
+  // Twenty starts with several each would leave many; one or two may be open for a moment for something else.
+  await until('all are closed', () => descriptors() <= before);
 });
 
 it('[S5] a supervisor that has no descriptor left goes on, and with it what it runs', async () => {
