@@ -10,6 +10,7 @@ import { shardLease } from '../../propose/shard.js';
 import { Leadership } from '../../reconcile/runtime/leadership.js';
 import { MemoryStore } from '../../store/memory.js';
 import type { Reach } from './server.js';
+import { noFaults } from './fault-plan.js';
 import type { World } from './world.js';
 
 const usualShards = 2;
@@ -27,7 +28,9 @@ interface SchedulersOptions {
  */
 export async function runSchedulers(world: World, reach: Reach, options: SchedulersOptions): Promise<void> {
   const { env } = reach.life;
-  const isMistaken = !world.faults.isStopped && env.random.chance(0.25);
+  // It is a fault like others: where a scenario has none by chance, work must not be left to nobody.
+  const hasFaults = world.options.plan !== noFaults;
+  const isMistaken = !world.faults.isStopped && env.random.chance(0.25) && hasFaults;
   if (isMistaken) {
     const stop = new AbortController();
     const running = runShards(world, reach, options, mistakenShards, stop.signal);
