@@ -37,6 +37,15 @@ function finalizersBy(
   return [...wanted, ...live.filter((name) => isOwnFinalizer(name) && !wanted.includes(name))];
 }
 
+/**
+ * Whether what the server itself reads of metadata, before the schema has looked at it, is of the right shape. What is
+ * not goes to admission as it came, which names the field.
+ */
+export const isReadable = ({ generateName = '', finalizers }: ObjectMeta): boolean =>
+  typeof generateName === 'string' &&
+  (finalizers === undefined ||
+    (Array.isArray(finalizers) && finalizers.every((name) => typeof name === 'string')));
+
 /** The metadata of a new object: what the server decides is decided here, whatever the client wrote. */
 export function newMetadata(
   asked: ObjectMeta,

@@ -159,6 +159,41 @@ describe('versioned objects', () => {
     expect([opened.cache.get(tenant), opened.cache.get(keyOf('a'))]).toEqual([undefined, undefined]);
   });
 
+  it('with metadata of the wrong shape are refused with the field, whoever creates, replaces or applies them', async () => {
+    await create('a');
+    const wrong: readonly unknown[] = ['text', 7, true, { a: 1 }, [7], [null], [['x']], [{ a: 1 }]];
+    const fields = ['generateName', 'labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
+    const right = (field: (typeof fields)[number], value: unknown): boolean =>
+      field === 'generateName' && typeof value === 'string';
+    for (const field of fields) {
+      for (const value of wrong) {
+        if (right(field, value)) continue;
+        const broken = (live: BerthObject): BerthObject => ({
+          ...live,
+          metadata: { ...live.metadata, [field]: value } as BerthObject['metadata'],
+        });
+        const named = async (write: Promise<unknown>, how: string): Promise<void> => {
+          const { message } = await failsWith(write, 'Invalid');
+          expect(message, `${how} ${field} ${JSON.stringify(value)}`).toContain(`metadata.${field}`);
+        };
+        await named(opened.objects.create(Workload, 'default', broken(workload('b'))), 'create');
+        const tenant = draft('Tenant', 'b', {});
+        await named(opened.objects.create(Tenant, undefined, broken(tenant)), 'create a tenant');
+        const nameless = { ...workload('b'), metadata: { generateName: 'b-', [field]: value } };
+        await named(
+          opened.objects.create(Workload, 'default', nameless as unknown as BerthObject),
+          'create by prefix',
+        );
+        // What a name is made from is not looked at again once there is one.
+        if (field === 'generateName') continue;
+        await named(opened.objects.modify(Workload, keyOf('a'), 'spec', broken), 'modify');
+        const applied = { manager: 'test', force: true };
+        await named(opened.objects.apply(Workload, keyOf('a'), broken(workload('a')), applied), 'apply');
+        await named(opened.objects.apply(Workload, keyOf('c'), broken(workload('c')), applied), 'apply anew');
+      }
+    }
+  });
+
   it('are deleted only under the preconditions given', async () => {
     const made = await create('a');
     await failsWith(

@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { isDeepStrictEqual } from 'node:util';
 import { BerthError, isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
@@ -12,6 +13,7 @@ import {
   type Author,
   checkIdentity,
   generatedName,
+  isReadable,
   isSpecChanged,
   newMetadata,
   timestamp,
@@ -110,6 +112,7 @@ export class ObjectStore {
     tracking: Tracking,
   ): Promise<Written> {
     refuseView(kind);
+    this.#refuseUnreadable(kind, asked);
     const { env } = this.parts;
     const { author = 'client' } = options;
     const isGenerated = !asked.metadata.name && asked.metadata.generateName !== undefined;
@@ -312,6 +315,7 @@ export class ObjectStore {
       const next = asked.status === undefined ? live : { ...live, status: asked.status };
       return this.parts.admission.admit(kind, next, live, fieldValidation);
     }
+    this.#refuseUnreadable(kind, asked);
     const { status: _, ...rest } = asked;
     const metadata = updatedMetadata(live.metadata, asked.metadata, options.author ?? 'client');
     const next: BerthObject = {
@@ -361,6 +365,12 @@ export class ObjectStore {
     const schema = this.#schemas.get(kind) ?? { type: 'object', properties: kind.fields };
     this.#schemas.set(kind, schema);
     return schema;
+  }
+
+  #refuseUnreadable(kind: KindDefinition, asked: BerthObject): void {
+    if (isReadable(asked.metadata)) return;
+    this.parts.admission.admit(kind, asked, undefined, 'Strict');
+    assert(false, 'metadata that the server cannot read is none that the schema takes');
   }
 
   #withOwnFinalizers(kind: KindDefinition, metadata: ObjectMeta): ObjectMeta {
