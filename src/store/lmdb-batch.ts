@@ -8,13 +8,12 @@ import {
 } from './contract.js';
 import {
   baseKey,
-  changeOf,
   currentTag,
   encodeMeta,
   encodeVersion,
   logKey,
-  type LoggedChange,
   loggedChangeBytes,
+  logTag,
   metaKey,
   type Version,
   versionHeaderBytes,
@@ -33,6 +32,7 @@ export interface Answer {
 }
 
 const nothing = Buffer.alloc(0);
+const noRevision = asRevision(0);
 const operationHeaderBytes = 6;
 const initialBytes = 64 * 1024;
 // A batch that had to be larger than this gives its memory back.
@@ -44,37 +44,28 @@ export const batchMemory = (used?: ArrayBuffer): Buffer<ArrayBuffer> =>
     ? Buffer.allocUnsafeSlow(initialBytes)
     : Buffer.from(used);
 
-/** A change while it is being added. */
-class LoggedDraft implements LoggedChange {
-  key = '';
-  isDeleted = false;
-  modRevision = asRevision(0);
-  createRevision = asRevision(0);
-  previous = asRevision(0);
-  value: Buffer = nothing;
-}
-
 /**
  * The transactions that will share one flush. Evaluating a transaction encodes it straight into the buffer
  * that the writer thread receives (put: key length, value length, key, value), so that the hot path makes
- * no object per record.
+ * no object per record. A log record comes after the current records that it logs, and without a value: the writer
+ * thread makes it of theirs, so that values are copied once on the main thread.
  */
 export class LmdbBatch {
   readonly sets: ChangeSet[] = [];
   readonly answers: Answer[] = [];
   transactions = 0;
-  // What the transaction that is being added changes, used again for the next one.
-  readonly #logged: LoggedDraft[] = [];
   #buffer: Buffer<ArrayBuffer>;
   #used = 0;
+  #logBytes = 0;
 
   /** `memory` is the batch's from now on. */
   constructor(memory = batchMemory()) {
     this.#buffer = memory;
   }
 
+  /** What will be written, with what the writer thread makes of it. */
   get bytes(): number {
-    return this.#used;
+    return this.#used + this.#logBytes;
   }
 
   /**
@@ -88,34 +79,32 @@ export class LmdbBatch {
     newest: LmdbNewest,
     onDisk: (key: string) => Version | undefined,
   ): boolean {
-    const logged = this.#logged;
     const changes: Change[] = [];
-    let logBytes = 0;
     for (const write of writes) {
       const { key } = write;
-      const replaced = newest.of(key);
+      const replaced = newest.ofWritten(key);
+      const isThere = replaced !== undefined && !replaced.isDeleted;
       const isDeleted = write.kind === 'delete';
-      if (isDeleted && (replaced === undefined || replaced.isDeleted)) continue;
-      const change = (logged[changes.length] ??= new LoggedDraft());
-      change.key = key;
-      change.isDeleted = isDeleted;
-      change.modRevision = revision;
-      change.createRevision =
-        replaced === undefined || replaced.isDeleted ? revision : replaced.createRevision;
-      change.previous = replaced?.modRevision ?? asRevision(0);
-      change.value = isDeleted ? nothing : asBuffer(write.value);
+      if (isDeleted && !isThere) continue;
       // The log no longer holds a version this old, so it must go where reads at a past revision find it.
-      if (replaced !== undefined && !replaced.isDeleted && replaced.modRevision <= compacted) {
+      if (isThere && replaced.modRevision <= compacted) {
         const whole = onDisk(key);
         if (whole !== undefined) this.#put(baseKey(key), encodeVersion(whole));
       }
-      this.#putCurrent(key, change);
-      newest.write(replaced, key, change);
-      changes.push(changeOf(change));
-      logBytes += loggedChangeBytes(key, change.value.length);
+      const createRevision = isThere ? replaced.createRevision : revision;
+      const value = isDeleted ? nothing : asBuffer(write.value);
+      const headerAt = this.#putCurrent(key, value);
+      const previous = replaced === undefined ? noRevision : replaced.modRevision;
+      writeVersionHeader(this.#buffer, headerAt, isDeleted, revision, createRevision, previous);
+      newest.write(replaced, key, isDeleted, revision, createRevision, value);
+      changes.push(
+        isDeleted
+          ? { kind: 'delete', key }
+          : { kind: 'put', entry: { key, value, createRevision, modRevision: revision } },
+      );
     }
     if (changes.length === 0) return false;
-    this.#putLog(revision, changes.length, logBytes);
+    this.#put(logKey(revision), nothing);
     this.sets.push({ revision, changes });
     this.transactions += 1;
     return true;
@@ -127,22 +116,16 @@ export class LmdbBatch {
     return this.#buffer.subarray(0, this.#used);
   }
 
-  #putCurrent(key: string, version: Version): void {
-    const at = this.#begin(key.length + 1, versionHeaderBytes + version.value.length);
+  /** Returns where the header goes. */
+  #putCurrent(key: string, value: Buffer): number {
+    const [keyBytes, recordBytes] = [key.length + 1, versionHeaderBytes + value.length];
+    const at = this.#begin(keyBytes, recordBytes);
     this.#buffer[at] = currentTag;
     this.#buffer.write(key, at + 1, 'latin1');
-    const valueAt = at + 1 + key.length;
-    writeVersionHeader(this.#buffer, valueAt, version);
-    this.#buffer.set(version.value, valueAt + versionHeaderBytes);
-  }
-
-  #putLog(revision: Revision, changes: number, bytes: number): void {
-    const key = logKey(revision);
-    let at = this.#begin(key.length, bytes);
-    this.#buffer.set(key, at);
-    at += key.length;
-    for (let index = 0; index < changes; index++)
-      at = writeLoggedChange(this.#buffer, at, this.#logged[index] as LoggedDraft);
+    const headerAt = at + keyBytes;
+    this.#buffer.set(value, headerAt + versionHeaderBytes);
+    this.#logBytes += loggedChangeBytes(keyBytes, recordBytes);
+    return headerAt;
   }
 
   #put(key: Buffer, value: Buffer): void {
@@ -167,13 +150,32 @@ export class LmdbBatch {
   }
 }
 
-/** Calls `put` for every record of an encoded batch. */
-export function forEachRecord(batch: Buffer, put: (key: Buffer, value: Buffer) => void): void {
+/** How many records an encoded batch puts, and how many bytes of them are the values of log records. */
+export function sizeOf(batch: Buffer): { readonly records: number; readonly logBytes: number } {
+  let [records, logBytes] = [0, 0];
+  for (let at = 0; at < batch.length; records++) {
+    const [keyBytes, valueBytes] = [batch.readUInt16LE(at), batch.readUInt32LE(at + 2)];
+    if (batch[at + operationHeaderBytes] === currentTag) logBytes += loggedChangeBytes(keyBytes, valueBytes);
+    at += operationHeaderBytes + keyBytes + valueBytes;
+  }
+  return { records, logBytes };
+}
+
+/** Calls `put` for every record of an encoded batch. `log` is memory for the values of its log records. */
+export function forEachRecord(batch: Buffer, log: Buffer, put: (key: Buffer, value: Buffer) => void): void {
+  let [loggedFrom, loggedTo] = [0, 0];
   for (let at = 0; at < batch.length;) {
     const keyAt = at + operationHeaderBytes;
     const valueAt = keyAt + batch.readUInt16LE(at);
     const end = valueAt + batch.readUInt32LE(at + 2);
-    put(batch.subarray(keyAt, valueAt), batch.subarray(valueAt, end));
+    const [key, value] = [batch.subarray(keyAt, valueAt), batch.subarray(valueAt, end)];
+    if (key[0] === logTag) {
+      put(key, log.subarray(loggedFrom, loggedTo));
+      loggedFrom = loggedTo;
+    } else {
+      if (key[0] === currentTag) loggedTo = writeLoggedChange(log, loggedTo, key, value);
+      put(key, value);
+    }
     at = end;
   }
 }

@@ -57,9 +57,10 @@ export class LmdbFiles {
   }
 
   /** For looks that must not wait: what is judged in between would be judged twice. Throws lmdb's own errors. */
-  get current(): LmdbReader['current'] {
-    return (key) => this.reader.current(key);
-  }
+  readonly current: LmdbReader['current'] = (key) => this.reader.current(key);
+
+  /** The same, of names only. */
+  readonly keysFrom: LmdbReader['keysFrom'] = (from, count) => this.reader.keysFrom(from, count);
 
   meta(): Meta {
     const meta = this.reader.meta();

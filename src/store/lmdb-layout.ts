@@ -19,7 +19,7 @@ export const metaKey = Buffer.from([0]);
 export const currentTag = 1;
 export const currentKey = (key: string): Buffer => Buffer.from(`\u0001${key}`, 'latin1');
 export const baseKey = (key: string): Buffer => Buffer.from(`\u0002${key}`, 'latin1');
-const logTag = 3;
+export const logTag = 3;
 export function logKey(revision: number): Buffer {
   const key = Buffer.allocUnsafe(9);
   key[0] = logTag;
@@ -65,12 +65,15 @@ export const versionHeaderBytes = 25;
 export function writeVersionHeader(
   target: Buffer,
   at: number,
-  version: Pick<Version, 'isDeleted' | 'modRevision' | 'createRevision' | 'previous'>,
+  isDeleted: boolean,
+  modRevision: Revision,
+  createRevision: Revision,
+  previous: Revision,
 ): void {
-  target[at] = version.isDeleted ? 1 : 0;
-  target.writeDoubleLE(version.modRevision, at + 1);
-  target.writeDoubleLE(version.createRevision, at + 9);
-  target.writeDoubleLE(version.previous, at + 17);
+  target[at] = isDeleted ? 1 : 0;
+  target.writeDoubleLE(modRevision, at + 1);
+  target.writeDoubleLE(createRevision, at + 9);
+  target.writeDoubleLE(previous, at + 17);
 }
 
 /** The value is a view of `record`, which must be memory of its own: lmdb's `getBinary` and ranges copy. */
@@ -86,7 +89,8 @@ export function decodeVersion(record: Buffer): Version {
 
 export const encodeVersion = (version: Version): Buffer => {
   const record = Buffer.allocUnsafe(versionHeaderBytes + version.value.length);
-  writeVersionHeader(record, 0, version);
+  const { isDeleted, modRevision, createRevision, previous } = version;
+  writeVersionHeader(record, 0, isDeleted, modRevision, createRevision, previous);
   version.value.copy(record, versionHeaderBytes);
   return record;
 };
@@ -96,18 +100,23 @@ export interface LoggedChange extends Version {
   readonly key: string;
 }
 
-export const loggedChangeBytes = (key: string, valueBytes: number): number => 23 + key.length + valueBytes;
+const loggedHeaderBytes = 23;
 
-export function writeLoggedChange(target: Buffer, at: number, change: LoggedChange): number {
-  const { key, value } = change;
-  target[at] = change.isDeleted ? 1 : 0;
-  target.writeUInt16LE(key.length, at + 1);
-  target.writeUInt32LE(value.length, at + 3);
-  target.writeDoubleLE(change.createRevision, at + 7);
-  target.writeDoubleLE(change.previous, at + 15);
-  target.write(key, at + 23, 'latin1');
-  target.set(value, at + 23 + key.length);
-  return at + 23 + key.length + value.length;
+/** What the log takes for a change with a current record of this size. */
+export const loggedChangeBytes = (recordKeyBytes: number, recordBytes: number): number =>
+  loggedHeaderBytes + (recordKeyBytes - 1) + (recordBytes - versionHeaderBytes);
+
+/** Writes to the log what a current record holds, and returns where it ends. The revision is that of the log's own key. */
+export function writeLoggedChange(target: Buffer, at: number, recordKey: Buffer, record: Buffer): number {
+  const keyAt = at + loggedHeaderBytes;
+  const valueAt = keyAt + recordKey.length - 1;
+  target[at] = record[0] as number;
+  target.writeUInt16LE(recordKey.length - 1, at + 1);
+  target.writeUInt32LE(record.length - versionHeaderBytes, at + 3);
+  // The revisions at which the key came into being and of what was replaced: side by side in both.
+  record.copy(target, at + 7, 9, versionHeaderBytes);
+  recordKey.copy(target, keyAt, 1);
+  return valueAt + record.copy(target, valueAt, versionHeaderBytes);
 }
 
 export function decodeLog(record: Buffer, revision: Revision): LoggedChange[] {

@@ -8,6 +8,7 @@ import {
   baseKey,
   changeOf,
   currentKey,
+  currentTag,
   decodeLog,
   decodeMeta,
   decodeVersion,
@@ -32,6 +33,7 @@ export interface PartRead {
 
 // How many records a read looks at before it lets others run: a few milliseconds.
 const stepsPerPart = 5_000;
+const afterCurrent = Buffer.from([currentTag + 1]);
 
 /** Reads of the lmdb store, on the main thread: the files are mapped into memory, so a read is a look-up. */
 export class LmdbReader {
@@ -65,6 +67,18 @@ export class LmdbReader {
   /** The newest version of a key that the files show, tombstones included. */
   current(key: string): Version | undefined {
     return this.#version(currentKey(key));
+  }
+
+  /** The first so many keys from this one on, tombstones included. */
+  keysFrom(from: string, count: number): readonly string[] {
+    const keys: string[] = [];
+    for (const recordKey of this.database.getKeys({
+      start: currentKey(from),
+      end: afterCurrent,
+      limit: count,
+    }))
+      keys.push(userKeyOf(asBuffer(recordKey)));
+    return keys;
   }
 
   /** Reads a range as it was at `revision`, or a part of it: see `stepsPerPart`. */

@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { asBuffer, forEachRecord } from './lmdb-batch.js';
+import { asBuffer, forEachRecord, sizeOf } from './lmdb-batch.js';
 import { compactSlice, recordsPerSliceMax } from './lmdb-compact.js';
 import { type LmdbHandle, type LmdbSync, openLmdb } from './lmdb-environment.js';
 
@@ -32,6 +32,9 @@ export type WriterReply =
   | { readonly kind: 'compacted'; readonly revision: number }
   | WriterFailure;
 
+// A batch whose log records take more than this gives their memory back.
+const logBytesKeptMax = 8 * 1024 * 1024;
+
 const pageBytes = 4096;
 // A record may dirty a leaf and the branches above it. Neighbours share branches, so three is generous.
 const pagesPerRecord = 3;
@@ -54,9 +57,22 @@ function lackOfRoom(dir: string, records: number, bytes: number): WriterFailure 
   };
 }
 
+/** Memory for the log records of one batch after the other: to get new memory for each costs more than to fill it. */
+class LogMemory {
+  #bytes = Buffer.alloc(0);
+
+  atLeast(bytes: number): Buffer {
+    if (bytes <= this.#bytes.length) return this.#bytes;
+    const larger = Buffer.allocUnsafeSlow(bytes);
+    if (bytes <= logBytesKeptMax) this.#bytes = larger;
+    return larger;
+  }
+}
+
 function handle(
   database: LmdbHandle,
   dir: string,
+  log: LogMemory,
   request: Exclude<WriterRequest, { kind: 'close' }>,
 ): WriterReply {
   try {
@@ -69,12 +85,12 @@ function handle(
       };
     }
     const batch = asBuffer(request.batch);
-    let records = 0;
-    forEachRecord(batch, () => (records += 1));
-    const lack = lackOfRoom(dir, records, batch.length + request.spareBytes);
+    const { records, logBytes } = sizeOf(batch);
+    const lack = lackOfRoom(dir, records, batch.length + logBytes + request.spareBytes);
     if (lack !== undefined) return lack;
+    const memory = log.atLeast(logBytes);
     database.transactionSync(() => {
-      forEachRecord(batch, (key, value) => void database.put(key, value));
+      forEachRecord(batch, memory, (key, value) => void database.put(key, value));
     });
     return { kind: 'done', memory: request.batch.buffer };
   } catch (error) {
@@ -90,12 +106,13 @@ if (parentPort !== null) {
   const port = parentPort;
   const { dir, sync } = workerData as WriterData;
   const database = openLmdb(dir, sync);
+  const log = new LogMemory();
   port.on('message', (request: WriterRequest) => {
     if (request.kind === 'close') {
       void database.close().then(() => port.close());
       return;
     }
-    const reply = handle(database, dir, request);
+    const reply = handle(database, dir, log, request);
     port.postMessage(reply, reply.kind === 'done' ? [reply.memory] : []);
   });
 }

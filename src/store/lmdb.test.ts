@@ -7,7 +7,7 @@ import { scratchDirectory } from '../../testing/scratch.js';
 import { fixturePath } from '../../testing/run-process.js';
 import { realEnv } from '../env/real.js';
 import { isBerthError } from '../model/errors.js';
-import { asRevision, type Revision, type Write } from './contract.js';
+import { asRevision, type Guard, type Revision, type Write } from './contract.js';
 import { everyKey } from './key-range.js';
 import { LmdbStore } from './lmdb.js';
 import { openLmdb } from './lmdb-environment.js';
@@ -261,6 +261,62 @@ describe('the lmdb store', () => {
     expect(entries.map((entry) => Number(Buffer.from(entry.value).toString()))).toEqual(counts);
     for (const count of counts) expect(count).toBeGreaterThan(10);
     await store.close();
+  });
+
+  it('knows which keys are there, asked on disk or not, through deletions, compactions and a new start', async () => {
+    const model = new Map<string, Revision>();
+    // Many that come seldom, in an order that looks like none, and some that come and go between two compactions.
+    const keyOf = (at: number): string =>
+      at % 2 === 0 ? `/k/${(Math.imul(at, 0x9e3779b1) >>> 8) % 4_000}` : `/often/${((at - 1) / 2) % 61}`;
+    const busy = new Set<string>();
+    const turn = async (store: LmdbStore, at: number): Promise<void> => {
+      const key = keyOf(at);
+      if (busy.has(key)) return;
+      busy.add(key);
+      const modRevision = model.get(key);
+      const right: Guard =
+        modRevision === undefined ? { kind: 'absent', key } : { kind: 'unchanged', key, modRevision };
+      const wrong: Guard =
+        modRevision === undefined
+          ? { kind: 'unchanged', key, modRevision: asRevision(1) }
+          : { kind: 'absent', key };
+      const isDelete = modRevision !== undefined && at % 3 === 0;
+      const writes: Write[] = [isDelete ? { kind: 'delete', key } : put(key, String(at))];
+      const [refused, outcome] = await Promise.all([
+        store.transact({ guards: [wrong], writes }),
+        store.transact({ guards: [right], writes }),
+      ]);
+      expect([key, refused.kind, outcome.kind]).toEqual([key, 'GuardFailed', 'Committed']);
+      busy.delete(key);
+      if (outcome.kind !== 'Committed') return;
+      if (isDelete) model.delete(key);
+      else model.set(key, outcome.revision);
+    };
+    const isAsModelled = async (
+      store: LmdbStore,
+      expected: Map<string, Revision>,
+      revision?: Revision,
+    ): Promise<void> => {
+      const { entries } = await store.read(everyKey, revision === undefined ? {} : { revision });
+      const found = entries.map((entry) => [entry.key, entry.modRevision] as const);
+      expect(new Map(found)).toEqual(expected);
+    };
+    let at = 0;
+    for (let start = 0; start < 3; start++) {
+      const store = await open();
+      for (let round = 0; round < 4; round++) {
+        const until = at + 500;
+        while (at < until) await Promise.all(Array.from({ length: 50 }, () => turn(store, at++)));
+        const { revision } = await store.read(everyKey, { limit: 1 });
+        const then = new Map(model);
+        if (round % 2 === 1) await store.compact(revision);
+        while (at < until + 100) await Promise.all(Array.from({ length: 50 }, () => turn(store, at++)));
+        await isAsModelled(store, then, revision);
+        await isAsModelled(store, model);
+      }
+      await store.close();
+    }
+    expect(model.size).toBeGreaterThan(1_000);
   });
 
   it('finishes what it accepted before it closes', async () => {

@@ -86,7 +86,7 @@ export class LmdbStore implements Store {
     const { revision, compacted } = files.meta();
     this.#durable = this.#newest = revision;
     this.#compacted = compacted;
-    this.#known = new LmdbNewest((key) => files.current(key));
+    this.#known = new LmdbNewest(files);
     this.#hub = new WatchHub(
       {
         visibleRevision: () => this.#durable,
@@ -181,6 +181,12 @@ export class LmdbStore implements Store {
   }
 
   #judgeSome(): void {
+    try {
+      this.#known.learnSome();
+    } catch (error) {
+      this.#becomeUnhealthy(error as Error);
+      return;
+    }
     for (let keys = 0; keys < judgedKeysMax;) {
       if (this.#forming.transactions >= batchTransactionsMax || this.#forming.bytes >= batchBytesMax) return;
       const arrival = this.#queue.shift();
@@ -199,6 +205,7 @@ export class LmdbStore implements Store {
   }
 
   #judge({ transaction, resolve, reject }: Arrival): void {
+    this.#known.begin();
     const failed = failedGuards(transaction.guards, this.#newestState);
     if (failed.length > 0) {
       const outcome: TransactOutcome = { kind: 'GuardFailed', revision: this.#newest, failed };
@@ -207,7 +214,7 @@ export class LmdbStore implements Store {
     }
     const revision = asRevision(this.#newest + 1);
     const { writes } = transaction;
-    const wrote = this.#forming.add(writes, revision, this.#compacted, this.#known, this.#onDisk);
+    const wrote = this.#forming.add(writes, revision, this.#compacted, this.#known, this.files.current);
     if (wrote) this.#newest = revision;
     const answer: Answer = { outcome: { kind: 'Committed', revision: this.#newest }, wrote, resolve, reject };
     if (wrote) this.#forming.answers.push(answer);
@@ -220,8 +227,6 @@ export class LmdbStore implements Store {
     if (batch === undefined) answer.resolve(answer.outcome);
     else batch.answers.push(answer);
   }
-
-  readonly #onDisk: LmdbFiles['current'] = (key) => this.files.current(key);
 
   readonly #newestState: NewestState = {
     entry: (key) => {
@@ -331,6 +336,7 @@ export class LmdbStore implements Store {
     if (reply.kind === 'compacted') {
       this.#compacted = asRevision(reply.revision);
       this.files.refresh();
+      this.#known.compacted(this.#compacted);
       return;
     }
     if (reply.kind === 'full') throw new BerthError('StoreFull', reply.message);

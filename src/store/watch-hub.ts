@@ -154,11 +154,18 @@ class CatchingUp implements Watch {
 function matchingSets(sets: readonly ChangeSet[], range: KeyRange): readonly ChangeSet[] {
   const matching: ChangeSet[] = [];
   for (const set of sets) {
-    const changes = set.changes.filter((change) =>
-      isInRange(range, change.kind === 'put' ? change.entry.key : change.key),
-    );
-    if (changes.length === set.changes.length) matching.push(set);
-    else if (changes.length > 0) matching.push({ revision: set.revision, changes });
+    // Most watchers want all that there is: a list of its own is made only for those who do not.
+    let inRange = 0;
+    for (const change of set.changes) if (isChangeIn(range, change)) inRange += 1;
+    if (inRange === set.changes.length) matching.push(set);
+    else if (inRange > 0)
+      matching.push({
+        revision: set.revision,
+        changes: set.changes.filter((change) => isChangeIn(range, change)),
+      });
   }
   return matching;
 }
+
+const isChangeIn = (range: KeyRange, change: Change): boolean =>
+  isInRange(range, change.kind === 'put' ? change.entry.key : change.key);
