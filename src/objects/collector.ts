@@ -115,8 +115,11 @@ export class Collector {
     const { metadata, metadataBefore } = event;
     for (const { uid } of metadataBefore?.ownerReferences ?? []) this.#dependents.get(uid)?.delete(key);
     if (type !== 'DELETED') this.#index(key, metadata);
-    if (this.#mayHaveToGo(metadata)) this.#markDirty(key);
     const { uid, ownerReferences, namespace } = metadata;
+    // Most of what is written has an owner that stays, or none: of those there is no more to know.
+    const hasToStay = !this.#mayHaveToGo(metadata);
+    if (type === 'ADDED' && hasToStay && (ownerReferences?.length ?? 0) <= 1) return;
+    if (!hasToStay) this.#markDirty(key);
     if (type === 'DELETED') {
       for (const dependent of this.#dependents.get(uid) ?? []) this.#markDirty(dependent);
       if (this.#dependents.get(uid)?.size === 0) this.#dependents.delete(uid);

@@ -22,6 +22,9 @@ interface KindSlots {
   readonly slots: Map<string, Slot>;
   // Of the slots that hold an object: a status alone is none.
   readonly keys: SortedKeys;
+  // Asked for last, while it is there: the parts of an object come one after the other, and several that are told of a
+  // change ask for the same node.
+  last: Slot | undefined;
 }
 
 // Names of tenants that are gone are forgotten with all others; those that are met again cost a string each.
@@ -38,17 +41,18 @@ export class ObjectSlots {
   }
 
   get({ kind, namespace, name }: ObjectKey): Slot | undefined {
-    return this.#kinds.get(kind)?.slots.get(listKeyOf(namespace, name));
+    const index = this.#kinds.get(kind);
+    return index === undefined ? undefined : slotIn(index, namespace, name);
   }
 
   /** The slot that a record belongs to, made if it is not there; undefined if it is no part of an object. */
   of(storedKey: string): Slot | undefined {
     const key = parseStoreKey(storedKey)?.key ?? viewedKey(storedKey);
     if (key === undefined) return undefined;
-    const { slots } = this.#kind(key.kind);
-    const listKey = listKeyOf(key.namespace, key.name);
-    let slot = slots.get(listKey);
+    const index = this.#kind(key.kind);
+    let slot = slotIn(index, key.namespace, key.name);
     if (slot === undefined) {
+      const listKey = listKeyOf(key.namespace, key.name);
       const kind = this.#text(key.kind);
       const namespace = key.namespace === undefined ? undefined : this.#text(key.namespace);
       slot = {
@@ -61,16 +65,21 @@ export class ObjectSlots {
         touchedBy: 0,
         before: undefined,
       };
-      slots.set(slot.listKey, slot);
+      index.slots.set(slot.listKey, slot);
+      index.last = slot;
     }
     return slot;
   }
 
   /** An object may have come to a slot, or gone from it; with its last record the slot goes too. */
   changed(slot: Slot): void {
-    const { slots, keys } = this.#kind(slot.key.kind);
+    const index = this.#kind(slot.key.kind);
+    const { slots, keys } = index;
     const isThere = slot.stored !== undefined;
-    if (!isThere && slot.status === undefined) slots.delete(slot.listKey);
+    if (!isThere && slot.status === undefined) {
+      slots.delete(slot.listKey);
+      index.last = undefined;
+    }
     if (isThere === slot.isListed) return;
     slot.isListed = isThere;
     if (isThere) keys.add(slot.listKey);
@@ -101,7 +110,7 @@ export class ObjectSlots {
   #kind(kind: string): KindSlots {
     let index = this.#kinds.get(kind);
     if (index === undefined) {
-      index = { slots: new Map(), keys: new SortedKeys() };
+      index = { slots: new Map(), keys: new SortedKeys(), last: undefined };
       this.#kinds.set(kind, index);
     }
     return index;
@@ -114,6 +123,14 @@ export class ObjectSlots {
     this.#texts.set(text, text);
     return text;
   }
+}
+
+function slotIn(index: KindSlots, namespace: string | undefined, name: string): Slot | undefined {
+  const { last } = index;
+  if (last !== undefined && last.key.name === name && last.key.namespace === namespace) return last;
+  const slot = index.slots.get(listKeyOf(namespace, name));
+  if (slot !== undefined) index.last = slot;
+  return slot;
 }
 
 /** The object that a record is seen as, if it is seen as one. */
