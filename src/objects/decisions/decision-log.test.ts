@@ -11,6 +11,8 @@ import { LmdbStore } from '../../store/lmdb.js';
 import { MemoryStore } from '../../store/memory.js';
 import { decided } from './decision.fixture.js';
 import { DecisionLog } from './decision-log.js';
+import { decisionName, positionOf } from './decision-name.js';
+import { keyAt } from './decision-record.js';
 
 const listed = async (log: DecisionLog, query: Partial<DecisionQuery> = {}): Promise<string[]> =>
   (await log.list({ limit: 100, ...query })).items.map(({ spec }) => spec.workload);
@@ -58,6 +60,23 @@ describe.each(['memory', 'lmdb'] as const)('the log of decisions in %s', (backen
         spec: { workload: 'score', result: 'Placed' },
       });
       expect(await (await again()).get('fraud', name)).toEqual(before);
+    }));
+
+  it('gives back what it was made from and each choice, with what only some of them have', () =>
+    during(async (log, again) => {
+      const name = log.newName();
+      const { spec, ...about } = decided(name, 'score', ['n1', 'n2']);
+      const [one, other] = spec.choices ?? [];
+      const replicas = [
+        { tenant: 'fraud', name: one?.replica, uid: one?.uid, slot: '0', sinceMs: 1 },
+        { tenant: 'fraud', name: other?.replica, uid: other?.uid, slot: '1', sinceMs: 2, gang: 'score' },
+      ];
+      const choices = [one, { ...other, outcome: 'Rejected', reason: 'NodeFull' }] as typeof spec.choices;
+      const whole = { ...about, spec: { ...spec, choices, inputs: { form: 1, replicas, seed: 7 } } };
+      log.append(whole as typeof about & { spec: typeof spec });
+      const next = await again();
+      expect((await next.get('fraud', name))?.spec).toEqual(whole.spec);
+      expect(await listed(next, { node: 'n2', replica: 'score-0-1' })).toEqual(['score']);
     }));
 
   it('does not give it to another tenant', () =>
@@ -119,7 +138,7 @@ describe.each(['memory', 'lmdb'] as const)('the log of decisions in %s', (backen
         decided(
           huge,
           'score',
-          Array.from({ length: 20_000 }, (_, index) => `n${index}`),
+          Array.from({ length: 50_000 }, (_, index) => `n${index}`),
         ),
       );
       const next = await again();
@@ -214,6 +233,41 @@ describe('what the log of decisions keeps', () => {
       refusing,
     );
   });
+
+  it('counts what an earlier form of it left, does not show it, and deletes it when it is too old', () =>
+    during({ ageMsMax: 60_000 }, async (first, env, store) => {
+      const stamp = positionOf(first.newName())?.stamp ?? 0;
+      const old = { tenant: 'fraud', workload: 'old', replicas: ['old-0-1'], nodes: ['n1'], bytes: 300 };
+      const put = (key: string, value: unknown) =>
+        ({ kind: 'put', key, value: Buffer.from(JSON.stringify(value)) }) as const;
+      const keys = ['/d/', '/s/', '/w/fraud/old/'].map((prefix) => keyAt(prefix, stamp));
+      await store.transact({ guards: [], writes: keys.map((key) => put(key, old)) });
+      const limits = { ...decisionLimitsDefault, ageMsMax: 60_000 };
+      const log = await DecisionLog.open({ store, env, server: 'alpha', limits });
+      expect(await listed(log)).toEqual([]);
+      expect(await listed(log, { tenant: 'fraud', workload: 'old' })).toEqual([]);
+      expect(await log.get('fraud', decisionName({ stamp, server: 'alpha' }))).toBeUndefined();
+      expect(log.counters).toEqual({ kept: 1, bytes: 300, dropped: 0 });
+      await env.sleep(80_000);
+      expect((await store.read(keysUnder('/'))).entries).toEqual([]);
+      await log.close();
+    }));
+
+  it('writes many at once, few large ones in a transaction, and keeps all of them', () =>
+    during({}, async (log, env, store) => {
+      for (let count = 0; count < 130; count += 1) {
+        const long = count < 4 ? 'x'.repeat(600_000) : '';
+        log.append(decided(log.newName(), `w${count}`, ['n1'], { inputs: { long } }));
+      }
+      const { revision } = await store.read(keysUnder('/'));
+      await env.sleep(1_000);
+      expect(log.counters).toMatchObject({ kept: 130, dropped: 0 });
+      // Of the first hundred two and two large ones with those that fit beside them, then as many as go together.
+      expect((await store.read(keysUnder('/'))).revision - revision).toBe(5);
+      expect((await listed(log, { limit: 200 })).toReversed()).toEqual(
+        Array.from({ length: 130 }, (_, index) => `w${index}`),
+      );
+    }));
 
   it('comes to rest: without new decisions nothing is written', () =>
     during({}, async (log, env, store) => {

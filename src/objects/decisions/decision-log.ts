@@ -9,8 +9,16 @@ import type {
 } from '../../model/decisions.js';
 import { BerthError } from '../../model/errors.js';
 import type { Decision } from '../../model/kinds/decision.js';
-import type { Entry, Store, Write } from '../../store/contract.js';
+import {
+  type Entry,
+  framingBytesPerKey,
+  keyBytesMax,
+  type Store,
+  transactionBytesMax,
+  type Write,
+} from '../../store/contract.js';
 import { keysUnder, singleKey } from '../../store/key-range.js';
+import { JsonWriter } from '../json-writer.js';
 import {
   continueAfter,
   decisionName,
@@ -20,15 +28,19 @@ import {
   wallMsOf,
 } from './decision-name.js';
 import {
+  bytesOf,
   decisionObject,
+  decodeDecision,
+  type EncodedDecision,
   encodeDecision,
+  type Head,
+  headIn,
+  headPrefix,
   isAskedFor,
+  keptIn,
   keyAt,
+  restPrefix,
   stampOfKey,
-  type Summary,
-  summaryOf,
-  summaryPrefix,
-  wholePrefix,
   workloadPrefix,
 } from './decision-record.js';
 
@@ -47,8 +59,12 @@ export interface DecisionLogParts {
 const gatherMs = 200;
 // How many may wait to be written. Past that the store is stuck, and those that wait longest are dropped and counted.
 const unwrittenMax = 2_000;
-// How many are encoded, or looked at, before others get a turn.
+// How many are written, or looked at, before others get a turn.
 const perTurn = 100;
+// How many share a transaction, if they are not too large together: each has three keys. One flush for all would do
+// as well, but a transaction that is judged and answered costs as much as what a small decision writes.
+const perTransaction = 40;
+const keyBytesPerDecisionMax = 3 * (framingBytesPerKey + keyBytesMax);
 const sweepEveryMs = 10_000;
 
 interface Kept {
@@ -57,10 +73,32 @@ interface Kept {
   readonly workloadKey: string;
 }
 
+/** A decision as it will be written. */
+interface Unwritten extends EncodedDecision {
+  readonly tenant: string;
+  readonly workload: string;
+}
+
+interface Found {
+  readonly stamp: number;
+  readonly decision: NewDecision;
+}
+
+/** Decisions that are written together, or not at all. */
+interface Group {
+  readonly kept: Kept[];
+  readonly writes: Write[];
+  bytes: number;
+}
+
+const nothing = Buffer.alloc(0);
+
 /** The decisions of this server, over a store of their own. Writing is asynchronous and batched. */
 export class DecisionLog implements Decisions {
-  // Invariant: holds what was appended and is neither acknowledged by the store nor given up, by stamp.
-  readonly #unwritten = new Map<number, NewDecision>();
+  // Invariant: holds what was appended and is neither acknowledged by the store nor given up, by stamp. As bytes from
+  // the start: what a decision consists of has just been looked at then, and need not be kept alive until it is written.
+  readonly #unwritten = new Map<number, Unwritten>();
+  readonly #writer = new JsonWriter();
   // Invariant: all that is on disk, oldest first, once #loading is over. Deleted from the front only.
   #kept: Kept[] = [];
   #bytes = 0;
@@ -81,7 +119,7 @@ export class DecisionLog implements Decisions {
   }
 
   static async open(parts: DecisionLogParts): Promise<DecisionLog> {
-    const [newest] = (await parts.store.read(keysUnder(summaryPrefix), { limit: 1 })).entries;
+    const [newest] = (await parts.store.read(keysUnder(headPrefix), { limit: 1 })).entries;
     return new DecisionLog(parts, newest === undefined ? 0 : stampOfKey(newest.key));
   }
 
@@ -111,14 +149,17 @@ export class DecisionLog implements Decisions {
       this.#unwritten.delete(oldest);
       this.#dropped += 1;
     }
-    this.#unwritten.set(position.stamp, decision);
+    const { name: _, tenant, spec } = decision;
+    const { workload } = spec;
+    this.#unwritten.set(position.stamp, { tenant, workload, ...encodeDecision(decision, this.#writer) });
     this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
   }
 
   async get(tenant: string, name: string): Promise<Decision | undefined> {
     const position = positionOf(name);
     if (position?.server !== this.parts.server) return undefined;
-    const decision = this.#unwritten.get(position.stamp) ?? (await this.#read(position.stamp));
+    const waiting = this.#unwritten.get(position.stamp);
+    const decision = waiting === undefined ? await this.#read(position.stamp) : decoded(waiting);
     return decision?.tenant === tenant ? decisionObject(decision) : undefined;
   }
 
@@ -158,34 +199,36 @@ export class DecisionLog implements Decisions {
 
   // ---- reading -------------------------------------------------------------------------------------------
 
-  async *#newestFrom(
-    query: DecisionQuery,
-    from: number,
-  ): AsyncGenerator<{ readonly stamp: number; readonly decision: NewDecision }> {
-    const waiting = [...this.#unwritten]
-      .filter(([stamp, decision]) => stamp <= from && isAskedFor(summaryOf(decision, 0), query))
-      .toSorted(([a], [b]) => b - a);
-    let next = 0;
+  async *#newestFrom(query: DecisionQuery, from: number): AsyncGenerator<Found> {
+    const waiting = [...this.#unwritten].filter(([stamp]) => stamp <= from).toSorted(([a], [b]) => b - a);
     const seen = new Set(waiting.map(([stamp]) => stamp));
-    for await (const stamp of this.#stampsOnDisk(query, from)) {
+    const rest = waiting.values();
+    let next = rest.next();
+    for await (const { stamp, head } of this.#headsOnDisk(query, from)) {
       // Written since we looked at what waits: told once.
       if (seen.has(stamp)) continue;
-      for (; (waiting[next]?.[0] ?? 0) > stamp; next += 1) yield waitingAt(waiting, next);
-      const decision = await this.#read(stamp);
+      for (; next.done !== true && next.value[0] > stamp; next = rest.next())
+        yield* askedFor(next.value, query);
+      const decision = await this.#readRest(stamp, head);
       if (decision !== undefined) yield { stamp, decision };
     }
-    for (; next < waiting.length; next += 1) yield waitingAt(waiting, next);
+    for (let count = 1; next.done !== true; next = rest.next(), count += 1) {
+      yield* askedFor(next.value, query);
+      if (count % perTurn === 0) await this.parts.env.yield();
+    }
   }
 
-  async *#stampsOnDisk(query: DecisionQuery, from: number): AsyncGenerator<number> {
-    const { tenant, workload, replica, node } = query;
+  async *#headsOnDisk(
+    query: DecisionQuery,
+    from: number,
+  ): AsyncGenerator<{ readonly stamp: number; readonly head: Head }> {
+    const { tenant, workload } = query;
     const isIndexed = tenant !== undefined && workload !== undefined;
-    const isByIndexAlone = isIndexed && replica === undefined && node === undefined;
-    const prefix = isIndexed ? workloadPrefix(tenant, workload) : summaryPrefix;
+    const prefix = isIndexed ? workloadPrefix(tenant, workload) : headPrefix;
     for await (const entry of this.#entriesFrom(prefix, from)) {
       const stamp = stampOfKey(entry.key);
-      const summary = isByIndexAlone ? undefined : isIndexed ? await this.#summary(stamp) : summaryIn(entry);
-      if (isByIndexAlone || (summary !== undefined && isAskedFor(summary, query))) yield stamp;
+      const head = isIndexed ? await this.#readHead(stamp) : headIn(entry.value);
+      if (head !== undefined && isAskedFor(head, query)) yield { stamp, head };
     }
   }
 
@@ -203,13 +246,18 @@ export class DecisionLog implements Decisions {
   }
 
   async #read(stamp: number): Promise<NewDecision | undefined> {
-    const [entry] = (await this.parts.store.read(singleKey(keyAt(wholePrefix, stamp)))).entries;
-    return entry === undefined ? undefined : (JSON.parse(Buffer.from(entry.value).toString()) as NewDecision);
+    const head = await this.#readHead(stamp);
+    return head && this.#readRest(stamp, head);
   }
 
-  async #summary(stamp: number): Promise<Summary | undefined> {
-    const [entry] = (await this.parts.store.read(singleKey(keyAt(summaryPrefix, stamp)))).entries;
-    return entry === undefined ? undefined : summaryIn(entry);
+  async #readHead(stamp: number): Promise<Head | undefined> {
+    const [entry] = (await this.parts.store.read(singleKey(keyAt(headPrefix, stamp)))).entries;
+    return entry && headIn(entry.value);
+  }
+
+  async #readRest(stamp: number, head: Head): Promise<NewDecision | undefined> {
+    const [entry] = (await this.parts.store.read(singleKey(keyAt(restPrefix, stamp)))).entries;
+    return entry && decodeDecision(head, entry.value);
   }
 
   // ---- writing -------------------------------------------------------------------------------------------
@@ -218,34 +266,51 @@ export class DecisionLog implements Decisions {
     const { env } = this.parts;
     await env.sleep(gatherMs, this.#stop.signal).catch(() => undefined);
     while (this.#unwritten.size > 0) {
-      const some: [number, NewDecision][] = [];
-      for (const each of this.#unwritten) if (some.push(each) === perTurn) break;
-      const written = await Promise.allSettled(some.map(([stamp, decision]) => this.#put(stamp, decision)));
+      const groups = this.#nextGroups();
+      const written = await Promise.allSettled(groups.map((group) => this.#put(group)));
+      for (const [at, { kept }] of groups.entries()) {
+        for (const { stamp } of kept) this.#unwritten.delete(stamp);
+        if (written[at]?.status === 'rejected') this.#dropped += kept.length;
+      }
       const failed = written.find(({ status }) => status === 'rejected');
-      for (const [stamp] of some) this.#unwritten.delete(stamp);
       if (failed?.status === 'rejected') {
         if (!(failed.reason instanceof BerthError)) throw failed.reason;
-        this.#dropped += written.filter(({ status }) => status === 'rejected').length;
         this.parts.onProblem?.(`decisions could not be kept: ${failed.reason.message}`);
       }
       await env.yield();
     }
   }
 
-  /** One transaction per decision; the store gathers those of one turn into one flush. */
-  async #put(stamp: number, decision: NewDecision): Promise<void> {
-    const { kept, bytes } = encodeDecision(decision);
-    const summary = Buffer.from(JSON.stringify(summaryOf(kept, bytes.length)));
-    const workloadKey = keyAt(workloadPrefix(kept.tenant, kept.spec.workload), stamp);
-    await this.parts.store.transact({
-      guards: [],
-      writes: [
-        { kind: 'put', key: keyAt(wholePrefix, stamp), value: bytes },
-        { kind: 'put', key: keyAt(summaryPrefix, stamp), value: summary },
-        { kind: 'put', key: workloadKey, value: Buffer.alloc(0) },
-      ],
-    });
-    this.#keep({ stamp, bytes: bytes.length, workloadKey });
+  /** Those that wait longest, as many as one turn takes. */
+  #nextGroups(): readonly Group[] {
+    const groups: Group[] = [];
+    let count = 0;
+    for (const [stamp, unwritten] of this.#unwritten) {
+      if ((count += 1) > perTurn) break;
+      const { tenant, workload, head, rest } = unwritten;
+      const bytes = bytesOf(unwritten);
+      const workloadKey = keyAt(workloadPrefix(tenant, workload), stamp);
+      let group = groups.at(-1);
+      const isFull =
+        group === undefined ||
+        group.kept.length === perTransaction ||
+        group.bytes + bytes + keyBytesPerDecisionMax > transactionBytesMax;
+      if (group === undefined || isFull) groups.push((group = { kept: [], writes: [], bytes: 0 }));
+      group.kept.push({ stamp, bytes, workloadKey });
+      group.bytes += bytes + keyBytesPerDecisionMax;
+      group.writes.push(
+        { kind: 'put', key: keyAt(restPrefix, stamp), value: rest },
+        { kind: 'put', key: keyAt(headPrefix, stamp), value: head },
+        { kind: 'put', key: workloadKey, value: nothing },
+      );
+    }
+    return groups;
+  }
+
+  /** The store gathers the transactions of one turn into one flush. */
+  async #put({ kept, writes }: Group): Promise<void> {
+    await this.parts.store.transact({ guards: [], writes });
+    for (const one of kept) this.#keep(one);
   }
 
   #keep(kept: Kept): void {
@@ -261,9 +326,9 @@ export class DecisionLog implements Decisions {
   async #load(newest: number): Promise<void> {
     const loaded: Kept[] = [];
     try {
-      for await (const entry of this.#entriesFrom(summaryPrefix, newest)) {
+      for await (const entry of this.#entriesFrom(headPrefix, newest)) {
         if (this.#stop.signal.aborted) return;
-        const { tenant, workload, bytes } = summaryIn(entry);
+        const { tenant, workload, bytes } = keptIn(entry.value);
         const stamp = stampOfKey(entry.key);
         loaded.push({ stamp, bytes, workloadKey: keyAt(workloadPrefix(tenant, workload), stamp) });
         this.#bytes += bytes;
@@ -321,18 +386,21 @@ export class DecisionLog implements Decisions {
 }
 
 const deletesOf = ({ stamp, workloadKey }: Kept): Write[] =>
-  [keyAt(wholePrefix, stamp), keyAt(summaryPrefix, stamp), workloadKey].map((key) => ({
+  [keyAt(restPrefix, stamp), keyAt(headPrefix, stamp), workloadKey].map((key) => ({
     kind: 'delete',
     key,
   }));
 
-const summaryIn = ({ value }: Entry): Summary => JSON.parse(Buffer.from(value).toString()) as Summary;
+function decoded({ head, rest }: Unwritten): NewDecision | undefined {
+  const known = headIn(head);
+  return known && decodeDecision(known, rest);
+}
 
-function waitingAt(
-  waiting: readonly (readonly [number, NewDecision])[],
-  index: number,
-): { readonly stamp: number; readonly decision: NewDecision } {
-  const [stamp, decision] = waiting[index] ?? [];
-  if (stamp === undefined || decision === undefined) throw new Error(`nothing waits at ${index}`);
-  return { stamp, decision };
+function* askedFor([stamp, unwritten]: readonly [number, Unwritten], query: DecisionQuery): Generator<Found> {
+  // Most are another's, which is seen without reading them.
+  if (query.tenant !== undefined && unwritten.tenant !== query.tenant) return;
+  if (query.workload !== undefined && unwritten.workload !== query.workload) return;
+  const head = headIn(unwritten.head);
+  if (head !== undefined && isAskedFor(head, query))
+    yield { stamp, decision: decodeDecision(head, unwritten.rest) };
 }
