@@ -65,6 +65,14 @@ export const ownValue = <T>(values: Readonly<Record<string, T>> | undefined, nam
 
 /** a + sign × b. Zero stays where a resource was once named, so that records keep their shape. */
 function combine(a: Amount, b: Amount, sign: 1 | -1): Amount {
+  // Nearly all accounts name these three: written out, because every bind makes several.
+  if (a.devices === undefined && b.devices === undefined) {
+    const cpuMilli = b.cpuMilli ? (a.cpuMilli ?? 0) + sign * b.cpuMilli : a.cpuMilli;
+    const memoryBytes = b.memoryBytes ? (a.memoryBytes ?? 0) + sign * b.memoryBytes : a.memoryBytes;
+    const replicas = b.replicas ? (a.replicas ?? 0) + sign * b.replicas : a.replicas;
+    if (cpuMilli !== undefined && memoryBytes !== undefined && replicas !== undefined)
+      return { cpuMilli, memoryBytes, replicas };
+  }
   const sum: { -readonly [K in keyof Amount]: Amount[K] } = { ...a };
   if (b.cpuMilli) sum.cpuMilli = (a.cpuMilli ?? 0) + sign * b.cpuMilli;
   if (b.memoryBytes) sum.memoryBytes = (a.memoryBytes ?? 0) + sign * b.memoryBytes;

@@ -389,9 +389,15 @@ export interface Objects {
   delete(kind: string, namespace: string | undefined, name: string, uid: string): Promise<void>;
   /**
    * Calls back for every change after the call, in order, until the signal aborts. `onGap` is called when
-   * changes may have been missed: list again. A callback must not throw.
+   * changes may have been missed: list again. A callback must not throw. Of other kinds than those given nothing need be
+   * told.
    */
-  follow(onChange: (change: ObjectChange) => void, onGap: () => void, signal: AbortSignal): void;
+  follow(
+    onChange: (change: ObjectChange) => void,
+    onGap: () => void,
+    signal: AbortSignal,
+    kinds?: ReadonlySet<string>,
+  ): void;
   /** The resourceVersion the cache shows. */
   readonly version: string;
 }

@@ -1,6 +1,6 @@
 import type { Amount } from './amount.js';
 import type { fenceContract } from './fence-contract.js';
-import { madeOnce } from './made-once.js';
+import { madeOnce, sameAgain } from './made-once.js';
 
 /**
  * What the authority keeps beside objects (DESIGN §5, "stored form"), with the keys it stands under. Here and
@@ -162,16 +162,19 @@ const slotPrefixes = madeOnce(
   (tenant) => madeOnce((workload) => `/t/${tenant}/${workload}/`, workloadsMax),
   tenantsMax,
 );
-export const slotKey = (tenant: string, workload: string, slot: string): string =>
-  slotPrefixes(tenant)(workload) + slot;
+export const slotKey = sameAgain((tenant, workload, slot) => slotPrefixes(tenant)(workload) + slot);
 
 /** The two keys of an object: metadata and spec under /o, status under /s. */
-const objectPrefixes = madeOnce((kind) => madeOnce((namespace) => `/o/${kind}/${namespace}/`, tenantsMax));
-const statusPrefixes = madeOnce((kind) => madeOnce((namespace) => `/s/${kind}/${namespace}/`, tenantsMax));
+const keysUnder = (part: 'o' | 's') =>
+  madeOnce((kind) => {
+    const prefixes = madeOnce((namespace) => `/${part}/${kind}/${namespace}/`, tenantsMax);
+    return sameAgain((namespace, name) => prefixes(namespace) + name);
+  });
+const [objectKeys, statusKeys] = [keysUnder('o'), keysUnder('s')];
 export const objectKey = (kind: string, namespace: string | undefined, name: string): string =>
-  objectPrefixes(kind)(namespace ?? '_') + name;
+  objectKeys(kind)(namespace ?? '_', name, '');
 export const statusKey = (kind: string, namespace: string | undefined, name: string): string =>
-  statusPrefixes(kind)(namespace ?? '_') + name;
+  statusKeys(kind)(namespace ?? '_', name, '');
 
 export const emptyTenantAccount: TenantAccount = { used: {}, borrowed: {}, lost: {} };
 export const emptyWorkloadAccount: WorkloadAccount = { regions: {}, zones: {}, disrupted: 0 };

@@ -1,6 +1,6 @@
 import type { Replica } from './kinds/replica.js';
 import type { Boundary } from './kinds/workload.js';
-import { rulesOfEdge, type Stage } from './stages.js';
+import { rulesOfEdge, type Stage, stages } from './stages.js';
 
 /** Where one replica waits, and for whom. Without a boundary: not on the way to where it should be, but not limited by one either. */
 export interface Waiting {
@@ -21,6 +21,14 @@ const forward: Partial<Record<Stage, Stage>> = {
   Releasing: 'Released',
 };
 
+/** Who may take the next step on the way, from each stage that has one. */
+const moverFrom: ReadonlyMap<Stage, string | undefined> = new Map(
+  stages.map((stage) => {
+    const to = forward[stage];
+    return [stage, to === undefined ? undefined : rulesOfEdge(stage, to)[0]?.owners[0]];
+  }),
+);
+
 const quotaReasons: ReadonlySet<string> = new Set(['QuotaExceeded', 'GrantExhausted']);
 
 /** The rejection that the scheduler met last; nothing was tried yet if there is none. */
@@ -37,8 +45,7 @@ const isUnready = ({ status }: Replica): boolean =>
 
 function nextMoveOf(replica: Replica, stage: Stage): string {
   if (isUnready(replica)) return `agent:${replica.status?.binding?.node ?? ''}`;
-  const to = forward[stage];
-  const [owner] = to === undefined ? [] : (rulesOfEdge(stage, to)[0]?.owners ?? []);
+  const owner = moverFrom.get(stage);
   if (stage === 'Unknown') return 'repair-controller';
   return owner === 'agent' ? `agent:${replica.status?.binding?.node ?? ''}` : (owner ?? '');
 }

@@ -55,6 +55,40 @@ describe('objects as controllers in the same process see them', () => {
     expect(seen).toHaveLength(2);
   });
 
+  it('tell many, each of the kinds it asked for, from when it began until it goes', async () => {
+    const { env, port } = await open();
+    const seen: string[] = [];
+    const stops = ['all', 'regions', 'others'].map((name) => {
+      const stop = new AbortController();
+      const kinds = { all: undefined, regions: new Set(['Region']), others: new Set(['Tenant']) }[name];
+      port.follow(
+        ({ object }) => seen.push(`${name} ${object.metadata.name}`),
+        () => seen.push('gap'),
+        stop.signal,
+        kinds,
+      );
+      return stop;
+    });
+    await port.create('Region', undefined, region('eu'));
+    // It was there before this one began, told to the others or not.
+    const late = new AbortController();
+    const onLate = ({ object }: { object: { metadata: { name: string } } }): unknown =>
+      seen.push(`late ${object.metadata.name}`);
+    port.follow(onLate, () => seen.push('gap'), late.signal);
+    while (seen.length < 2) await env.sleep(1);
+    stops[0]?.abort();
+    await port.create('Region', undefined, region('us'));
+    while (seen.length < 4) await env.sleep(1);
+    expect(seen).toEqual(['all eu', 'regions eu', 'regions us', 'late us']);
+    for (const stop of [...stops, late]) stop.abort();
+    const again = new AbortController();
+    port.follow(onLate, () => seen.push('gap'), again.signal);
+    await port.create('Region', undefined, region('mars'));
+    while (seen.length < 5) await env.sleep(1);
+    expect(seen.at(-1)).toBe('late mars');
+    again.abort();
+  });
+
   it('say that changes may have been missed when a watch was cut, and go on from there', async () => {
     const { env, cache, objects, port } = await open();
     const cut = {

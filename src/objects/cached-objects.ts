@@ -1,13 +1,16 @@
-import { BerthError, isBerthError } from '../model/errors.js';
+import { BerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import { kindNamed } from '../model/kinds.js';
 import type { BerthObject } from '../model/object.js';
 import type { ObjectChange, Objects } from '../model/ports.js';
+import { Followers } from './followers.js';
 import type { ObjectCache } from './object-cache.js';
 import type { ObjectStore } from './object-store.js';
 
 /** The port of controllers that run in the process of the store's handle: reads from its cache, guarded writes. */
 export class CachedObjects implements Objects {
+  readonly #followers: Followers;
+
   constructor(
     private readonly parts: {
       readonly objects: ObjectStore;
@@ -15,7 +18,9 @@ export class CachedObjects implements Objects {
       /** Whose changes these are, for the managed fields of kinds that users write. */
       readonly manager: string;
     },
-  ) {}
+  ) {
+    this.#followers = new Followers(parts.cache);
+  }
 
   get version(): string {
     return String(this.parts.cache.version);
@@ -65,33 +70,13 @@ export class CachedObjects implements Objects {
     );
   }
 
-  follow(onChange: (change: ObjectChange) => void, onGap: () => void, signal: AbortSignal): void {
-    // Begun before this returns, so that nothing is missed in between.
-    void this.#follow(this.#watch(signal), onChange, onGap, signal);
-  }
-
-  #watch(signal: AbortSignal): ReturnType<ObjectCache['watch']> {
-    return this.parts.cache.watch({ after: this.parts.cache.revision, signal });
-  }
-
-  async #follow(
-    first: ReturnType<ObjectCache['watch']>,
+  follow(
     onChange: (change: ObjectChange) => void,
     onGap: () => void,
     signal: AbortSignal,
-  ): Promise<void> {
-    let watch = first;
-    while (!signal.aborted) {
-      try {
-        for await (const sets of watch)
-          for (const set of sets) for (const event of set.changes) onChange(event);
-      } catch (error) {
-        if (isBerthError(error, 'StoreClosed')) return;
-      }
-      if (signal.aborted) return;
-      watch = this.#watch(signal);
-      onGap();
-    }
+    kinds?: ReadonlySet<string>,
+  ): void {
+    this.#followers.add(onChange, onGap, signal, kinds);
   }
 }
 

@@ -35,6 +35,7 @@ export class FreshnessObserver {
         for (const [node, lease] of this.#leases()) this.#seen(node, lease);
       },
       signal,
+      new Set(['Lease']),
     );
     for (const [node, { metadata, spec }] of this.#leases())
       this.#freshness.found(node, metadata.resourceVersion, spec.durationSeconds);

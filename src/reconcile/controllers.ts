@@ -25,6 +25,7 @@ import {
   allRepairKeys,
   nodeItMayRunOn,
   type NodesSeen,
+  onlyStarts,
   repairKeysOf,
   repairKinds,
 } from './repair/repair-keys.js';
@@ -98,6 +99,8 @@ export class Controllers {
   readonly #slots: SlotIndex;
   /** Replicas by the node they may run on; for as long as the process. */
   readonly #byNode: ObjectIndex<Replica>;
+  // Of the term that it leads, if it does.
+  #repair: RepairReconciler | undefined;
 
   constructor(private readonly parts: ControllersParts) {
     const { objects } = parts;
@@ -149,7 +152,12 @@ export class Controllers {
       }),
       repair: this.#controller('repair', {
         kinds: repairKinds,
-        keysOf: (change) => repairKeysOf(byNode, nodesSeen, change),
+        keysOf: (change) => {
+          if (this.#repair === undefined || !onlyStarts(nodesSeen, change))
+            return repairKeysOf(byNode, nodesSeen, change);
+          this.#repair.await(change.object as Replica);
+          return noKeys;
+        },
         listKeys: () => allRepairKeys(byNode, nodesSeen),
         ...ofManyReplicas,
       }),
@@ -221,9 +229,12 @@ export class Controllers {
       this.#lead('detector', signal, (acting, term) => [detector.run(acting, term.signal)]),
       this.#lead('repair-controller', signal, (acting, term) => {
         const rates = repairRates === undefined ? {} : { rates: repairRates };
-        const reconciler = new RepairReconciler({ ...{ acting, freshness, fence, brakes }, ...rates });
+        const wake = (key: string): void => repair.wake(key);
+        const reconciler = new RepairReconciler({ ...{ acting, freshness, fence, brakes, wake }, ...rates });
+        this.#repair = reconciler;
         return [
           repair.run(reconciler, term.signal),
+          reconciler.watchDeadlines(term.signal),
           nodeUpkeep.run(new NodeUpkeep(acting), term.signal),
           settleFence(acting, fence, term.signal),
           tellBrakes(acting, brakes, term.signal),
@@ -284,6 +295,7 @@ export class Controllers {
       ...(isAlone !== undefined && { isAlone }),
     });
     return leadership.run(async (term) => {
+      setMaxListeners(listenersMax, term.signal);
       const actor: Actor = { kind, name: holder, lease: { name: kind, epoch: term.epoch } };
       // Whoever leads next counts every deadline anew: what then comes late is late for this reason.
       const onOver = (): void => {

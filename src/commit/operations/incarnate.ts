@@ -92,13 +92,7 @@ export const incarnate =
         ownerReferences: common.ownerReferences,
         finalizers: common.finalizers,
       },
-      spec: {
-        workload: input.workload,
-        slot,
-        incarnation,
-        revision: input.revision,
-        ...(input.gang !== undefined && { gang: input.gang }),
-      },
+      spec: specOf(input),
     };
     const by = stepBy(input.actor);
     const step = {
@@ -108,25 +102,28 @@ export const incarnate =
       operation,
       evidence: evidenceBy(by.evidence ?? none, input.evidence ?? none),
     };
-    const status = {
-      stage: input.stage,
-      transitions: withTransition(context, draft, undefined, [], step),
-      ...(lost !== undefined && {
-        conditions: [
-          {
-            type: 'MayRunTwice',
-            status: 'True' as const,
-            reason: 'ReplacesLost',
-            message: `${lost.replica} is lost and may still run; it is replaced because the workload allows that`,
-            lastTransitionTime: context.at,
-          },
-        ],
-      }),
-    };
+    const transitions = withTransition(context, draft, undefined, [], step);
+    const status =
+      lost === undefined
+        ? { stage: input.stage, transitions }
+        : { stage: input.stage, transitions, conditions: [mayRunTwice(lost.replica, context.at)] };
     draft.put(objectKey('Replica', tenant, name), stored);
     draft.put(statusKey('Replica', tenant, name), { status });
     return commitAt((version) => new Incarnated(stored, status, version));
   };
+
+const specOf = ({ workload, slot, incarnation, revision, gang }: Incarnate): Replica['spec'] =>
+  gang === undefined
+    ? { workload, slot, incarnation, revision }
+    : { workload, slot, incarnation, revision, gang };
+
+const mayRunTwice = (lost: string, at: string) => ({
+  type: 'MayRunTwice',
+  status: 'True' as const,
+  reason: 'ReplacesLost',
+  message: `${lost} is lost and may still run; it is replaced because the workload allows that`,
+  lastTransitionTime: at,
+});
 
 /**
  * [S7] What stands under a name is charged for: nothing is ever written over it. Read, so that its absence is guarded; its

@@ -217,7 +217,7 @@ export class DrainReconciler implements Reconciler {
     const { objects } = this.parts.acting;
     const workload = objects.get<Workload>('Workload', replica.slice(0, replica.indexOf('/')), name);
     const key = `${replica.slice(0, replica.indexOf('/'))}/${name}`;
-    const newest = this.parts.slots.slotsOf(key, workload?.metadata.uid ?? '').get(slot)?.[0];
+    const newest = this.parts.slots.slotsOf(key, workload?.metadata.uid ?? '').get(slot)?.newest;
     const stage = newest?.status?.stage;
     return (
       newest?.metadata.uid !== uid && (stage === 'Ready' || stage === 'Serving' || stage === 'Succeeded')

@@ -1,6 +1,7 @@
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
-import { type Slots, stageOf } from '../workload/slot-wishes.js';
+import type { Slots } from '../workload/slot.js';
+import { stageOf } from '../workload/slot-wishes.js';
 
 /**
  * The authority counts what voluntary causes took away. Replicas that are lost, crash or have not found a place are away too:
@@ -21,8 +22,8 @@ export class SpareReplicas {
     this.#isLimited = workload !== undefined && type === 'Service';
     this.#desired = replicas;
     this.#most = disruption?.maxUnavailable ?? 1;
-    for (const [slot, ofSlot] of slots)
-      if (Number(slot) < replicas && ofSlot.some(serves)) this.#serving += 1;
+    for (const [slot, { newest, older }] of slots)
+      if (Number(slot) < replicas && (serves(newest) || older.some(serves))) this.#serving += 1;
   }
 
   /** Why this one may not be asked to leave now. One that does not serve takes nothing away. */

@@ -131,10 +131,10 @@ export class EndpointsReconciler implements Reconciler {
 
   *#replicasOf(key: string, { metadata }: Workload): Generator<Replica> {
     const { objects } = this.parts.acting;
-    for (const replicas of this.parts.slots.slotsOf(key, metadata.uid).values())
+    for (const { newest, older } of this.parts.slots.slotsOf(key, metadata.uid).values())
       for (const {
         metadata: { namespace, name },
-      } of replicas) {
+      } of [newest, ...older]) {
         // As the cache shows it, like the endpoints: the index may be behind, and what is published must not be.
         const replica = objects.get<Replica>('Replica', namespace, name);
         if (replica !== undefined) yield replica;

@@ -153,7 +153,12 @@ export function whileItMayRun(input: RunningInput): RepairStep {
   return wait(Math.min(leftMs, silenceLeftMs ?? leftMs));
 }
 
-function deadlineOf({ stage, startDeadlineSeconds, graceSeconds }: RunningInput):
+/** How long it may be at its stage, and what it means if it is there for longer. */
+export function deadlineOf({
+  stage,
+  startDeadlineSeconds,
+  graceSeconds,
+}: Pick<RunningInput, 'stage' | 'startDeadlineSeconds' | 'graceSeconds'>):
   | {
       readonly ms: number;
       readonly reason: UnknownReason;

@@ -4,7 +4,7 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { BerthObject } from '../../model/object.js';
 import { ObjectIndex } from '../../model/object-index.js';
 import { boundTo, replicaOf } from '../workload/workload.fixture.js';
-import { allRepairKeys, nodeItMayRunOn, repairKeysOf } from './repair-keys.js';
+import { allRepairKeys, nodeItMayRunOn, onlyStarts, repairKeysOf } from './repair-keys.js';
 
 const seen = {
   isHeard: (node: string) => node !== 'silent',
@@ -57,6 +57,27 @@ describe('[L9] what wakes repair', () => {
     expect(woken('Replica', at('Ready', 'well'), at('Starting', 'well'))).toEqual([]);
     expect(woken('Replica', at('Ready', 'silent'), at('Starting', 'silent'))).toEqual([own]);
     expect(woken('Replica', at('Unknown', 'well'), at('Ready', 'well'))).toEqual([own]);
+  });
+
+  it('is its deadline alone, once it starts where somebody is heard of who knows of it', () => {
+    const starts = (object: object, before?: object): boolean =>
+      onlyStarts(seen, {
+        ...{ type: 'MODIFIED', kind: 'Replica', version: 1, object: object as BerthObject },
+        before: before as BerthObject | undefined,
+      });
+    const queued = replicaOf(0, 'Queued');
+    expect(starts(at('Bound', 'well'), queued)).toBe(true);
+    expect(starts(at('Starting', 'well'), at('Bound', 'well'))).toBe(true);
+    expect(starts(at('Bound', 'silent'), queued)).toBe(false);
+    expect(starts(at('Bound', 'another'), queued)).toBe(false);
+    // What was looked at before, or was never seen to come, is looked at.
+    expect(starts(at('Starting', 'well'), at('Unknown', 'well'))).toBe(false);
+    expect(starts(at('Bound', 'well'), at('Bound', 'well'))).toBe(false);
+    expect(starts(at('Bound', 'well'))).toBe(false);
+    expect(starts(at('Ready', 'well'), at('Bound', 'well'))).toBe(false);
+    expect(starts(at('Starting', 'well', { intent: { operation: 'stop' } }), at('Bound', 'well'))).toBe(
+      false,
+    );
   });
 
   it('is that another has its slot, and not what repair said itself', () => {

@@ -43,6 +43,21 @@ export function repairKeysOf(
 }
 
 /**
+ * It has come to where it starts, on a node that is heard of and knows of it, and nothing was held against it before: its
+ * deadline alone is awaited, until a verdict on its node wakes all that are there.
+ */
+export function onlyStarts(nodes: NodesSeen, { kind, object, before }: ObjectChange): boolean {
+  if (kind !== 'Replica') return false;
+  const { binding, stage, intent, conditions } = (object as Replica).status ?? {};
+  if (binding === undefined || (stage !== 'Bound' && stage !== 'Starting') || intent !== undefined)
+    return false;
+  const last = (before as Replica | undefined)?.status?.stage;
+  if (last === stage || (last !== 'Queued' && last !== 'Scheduled' && last !== 'Bound')) return false;
+  if (conditions?.some(({ type }) => type === 'Superseded' || type === 'FenceOverrun') === true) return false;
+  return nodes.isHeard(binding.node) && isInJournal(binding, nodes.journalSince(binding.node));
+}
+
+/**
  * Every replica of which something may be due. One that runs on a node that is heard of is none: a hundred thousand of
  * them, looked at every minute, would keep those waiting that are.
  */

@@ -12,12 +12,13 @@ import type { BrakeObserver } from '../../observe/brake-observer.js';
 import type { FreshnessObserver } from '../../observe/freshness-observer.js';
 import type { Judgement } from '../../observe/node-freshness.js';
 import { isTerminal } from '../../model/stages.js';
-import { type Acting, splitKey } from '../runtime/acting.js';
+import { type Acting, keyOfObject, splitKey } from '../runtime/acting.js';
 import { carryOut } from '../runtime/carry-out.js';
 import { FirstSeen } from '../runtime/first-seen.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { controllerUidOf } from '../workload/workload-operations.js';
 import {
+  deadlineOf,
   givesAway,
   type LostRule,
   nextRepairStep,
@@ -29,6 +30,7 @@ import {
 } from './next-repair-step.js';
 import { overrunShownMs } from './node-upkeep.js';
 import { RepairBudget, type RepairRates } from './repair-budget.js';
+import { StageDeadlines } from './stage-deadlines.js';
 import { Stays } from './stays.js';
 
 export interface RepairParts {
@@ -38,6 +40,8 @@ export interface RepairParts {
   readonly rates?: RepairRates;
   /** The fence of the cell. */
   readonly fence: () => FenceRecord;
+  /** Has a key looked at. */
+  readonly wake: (key: string) => void;
 }
 
 // However many a brake holds back, they are not looked at more often than this: a zone may have a hundred thousand.
@@ -51,6 +55,7 @@ const graceSecondsUsual = 8;
  */
 export class RepairReconciler implements Reconciler {
   readonly #stays: Stays;
+  readonly #deadlines: StageDeadlines;
   // Overruns that are told for a time.
   readonly #overruns: FirstSeen;
   readonly #budget: RepairBudget;
@@ -61,9 +66,36 @@ export class RepairReconciler implements Reconciler {
   constructor(private readonly parts: RepairParts) {
     const { env } = parts.acting;
     this.#stays = new Stays(env);
+    this.#deadlines = new StageDeadlines({
+      env,
+      isStill: (key, stay) => this.#isStill(key, stay),
+      onOver: (key, stay, since) => {
+        this.#stays.began(key, stay, since);
+        parts.wake(key);
+      },
+    });
     this.#overruns = new FirstSeen(env);
     this.#budget = new RepairBudget(env, parts.rates);
     this.#leadingSince = env.clock.monotonic();
+  }
+
+  /** Of a replica that `onlyStarts`: looks at it when its deadline has passed, unless it has gone on by then. */
+  await(replica: Replica): void {
+    const { stage = 'Queued' } = replica.status ?? {};
+    const deadline = deadlineOf({ stage, ...this.#deadlinesOf(replica) });
+    if (deadline !== undefined)
+      this.#deadlines.watch(keyOfReplica(replica), stayId(replica, undefined), deadline.ms);
+  }
+
+  /** Watches deadlines until the signal aborts. */
+  watchDeadlines(signal: AbortSignal): Promise<void> {
+    return this.#deadlines.run(signal);
+  }
+
+  #isStill(key: string, stay: string): boolean {
+    const { tenant, name } = splitKey(key);
+    const replica = this.parts.acting.objects.get<Replica>('Replica', tenant, name);
+    return replica !== undefined && stayId(replica, undefined) === stay;
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
@@ -266,6 +298,8 @@ const isSaid = ({ status }: Replica, type: string): boolean =>
   status?.conditions?.some(isTrue(type)) === true;
 
 const isHeardOf = ({ ageMs, leaseMs }: Judgement): boolean => ageMs !== undefined && ageMs <= leaseMs;
+
+const keyOfReplica = ({ metadata }: Replica): string => keyOfObject(metadata.namespace, metadata.name);
 
 const lastRevision = ({ status }: Replica): string => status?.transitions?.at(-1)?.revision ?? '0';
 

@@ -11,6 +11,7 @@ describe('[L5] how long a replica has been where it is', () => {
       env.after(ms, () => undefined);
       await world.run();
     };
+    const earlier = env.clock.monotonic();
     expect(stays.look('r', 'bound', false)).toEqual({ inStageMs: 0, heardMs: 0 });
     await pass(100);
     expect(stays.look('r', 'bound', true)).toEqual({ inStageMs: 100, heardMs: 0 });
@@ -22,6 +23,11 @@ describe('[L5] how long a replica has been where it is', () => {
     expect(stays.look('r', 'bound', true)).toEqual({ inStageMs: 300, heardMs: 0 });
     expect(stays.look('r', 'started', true)).toEqual({ inStageMs: 0, heardMs: 0 });
     await pass(100);
+    // Somebody had seen it come there before.
+    stays.began('r', 'started', earlier);
+    expect(stays.look('r', 'started', true)).toEqual({ inStageMs: 400, heardMs: 100 });
+    stays.began('r', 'started', env.clock.monotonic());
+    expect(stays.look('r', 'started', true)).toMatchObject({ inStageMs: 400 });
     stays.forget('r');
     expect(stays.size).toBe(0);
     expect(stays.look('r', 'started', true)).toEqual({ inStageMs: 0, heardMs: 0 });

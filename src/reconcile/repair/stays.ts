@@ -4,7 +4,7 @@ import { msBetween, type MonotonicInstant } from '../../env/instant.js';
 /** One replica's stay at one stage. */
 interface Stay {
   readonly id: string;
-  readonly since: MonotonicInstant;
+  since: MonotonicInstant;
   /** Since when its node has been heard of without a break; undefined: it is not. */
   heardSince: MonotonicInstant | undefined;
 }
@@ -36,6 +36,13 @@ export class Stays {
       inStageMs: msBetween(stay.since, now),
       heardMs: stay.heardSince === undefined ? 0 : msBetween(stay.heardSince, now),
     };
+  }
+
+  /** Somebody saw it come there, before anybody looked. */
+  began(key: string, id: string, since: MonotonicInstant): void {
+    const stay = this.#byKey.get(key);
+    if (stay?.id !== id) this.#byKey.set(key, { id, since, heardSince: undefined });
+    else if (msBetween(since, stay.since) > 0) stay.since = since;
   }
 
   forget(key: string): void {

@@ -121,7 +121,10 @@ describe('that a fence was overrun', () => {
     const { env } = acting;
     const freshness = new FreshnessObserver({ objects, env });
     const brakes = new BrakeObserver({ objects, freshness, env });
-    const repair = new RepairReconciler({ ...{ acting, freshness, brakes }, fence: () => fenceContract });
+    const repair = new RepairReconciler({
+      ...{ acting, freshness, brakes },
+      ...{ fence: () => fenceContract, wake: () => undefined },
+    });
     const look = () => repair.reconcile('t/once-0-1', new AbortController().signal);
     expect(await look()).toMatchObject({ kind: 'after', ms: overrunShownMs });
     await pass(overrunShownMs);

@@ -96,6 +96,7 @@ export class Controller {
       },
       () => this.#askForResync(),
       signal,
+      kinds,
     );
     this.#resyncFrom = undefined;
     this.#isResyncAsked = true;
@@ -105,6 +106,11 @@ export class Controller {
     await Promise.all([this.#resync(queue, signal), ...workers]);
     this.#retriesBefore += queue.counts.retries;
     this.#queue = undefined;
+  }
+
+  /** Has a key looked at, for whoever knows of another reason than a change. */
+  wake(key: string): void {
+    if (this.#queue !== undefined) this.#add(this.#queue, key);
   }
 
   async #work(queue: WorkQueue, reconciler: Reconciler, signal: AbortSignal): Promise<void> {

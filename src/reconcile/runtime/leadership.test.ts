@@ -200,6 +200,36 @@ describe('Leadership', () => {
     expect(leases.taken.length).toBeGreaterThan(1);
   });
 
+  it('whose take was committed and not answered leads as soon as it is, and counts from when it was sent first', async () => {
+    const { world, leases, start, log } = open();
+    const link = { isUp: false, loses: 'Reply' as const };
+    const first = start('first', { authority: linked(leases, link) });
+    start('second');
+    world.machine('cable').env.after(2_500, () => {
+      link.isUp = true;
+    });
+    await world.run(4_000);
+    expect(log, 'nobody has to wait for a lease that is its own').toEqual(['first leads as 1']);
+    // From now on no renewal is answered: it stops before another may take what it took at first.
+    link.isUp = false;
+    leases.renew = async () => unknown;
+    await world.run(14_000);
+    expect(first.endings[0]).toBeLessThanOrEqual(12_000);
+  });
+
+  it('that learns of its take when the lease has nearly run out waits for it like for that of another', async () => {
+    const { world, leases, start } = open();
+    const link = { isUp: false, loses: 'Reply' as const };
+    const first = start('first', { authority: linked(leases, link) });
+    world.machine('cable').env.after(13_000, () => {
+      link.isUp = true;
+    });
+    await world.run(14_500);
+    expect(first.terms).toHaveLength(0);
+    await world.run(20_000);
+    expect(first.terms.map(({ epoch }) => epoch.number)).toEqual([2]);
+  });
+
   it('ends with the error of who leads, after it has given the lease up', async () => {
     const { world, objects, leases } = open();
     const { env } = world.machine('m');

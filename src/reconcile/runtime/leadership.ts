@@ -57,29 +57,39 @@ export class Leadership implements Leading {
 
   /** Tries until the lease is its own; undefined: the signal aborted first. */
   async #candidate(signal: AbortSignal): Promise<{ epoch: Epoch; sentAt: MonotonicInstant } | undefined> {
-    const { authority, env, lease, holder, address } = this.parts;
-    let operation = this.#newOperation();
+    const { authority, env } = this.parts;
+    let take: { readonly input: TakeLease; readonly firstSentAt: MonotonicInstant } | undefined;
     while (!signal.aborted) {
       const proof = this.#proof();
-      if (proof !== 'wait') {
-        const sentAt = env.clock.monotonic();
-        const input: TakeLease = {
-          ...{ operation, name: lease, holder, durationSeconds: this.#durationMs / 1_000 },
-          ...(address !== undefined && { address }),
-          ...(proof !== 'none' && { unchangedSince: proof }),
-        };
-        const outcome = await settled(authority.takeLease(input));
+      const sentAt = env.clock.monotonic();
+      // One whose outcome is not known is sent again as what it is, whatever the lease looks like by now: it may be its own.
+      if (take === undefined && proof !== 'wait') take = { input: this.#take(proof), firstSentAt: sentAt };
+      if (take !== undefined) {
+        const outcome = await settled(authority.takeLease(take.input));
         if (outcome.kind === 'Committed' || outcome.kind === 'AlreadyCommitted') {
-          this.#watched = undefined;
-          return { epoch: outcome.result.epoch, sentAt };
+          // Others may have seen it since it was sent first.
+          const since = outcome.kind === 'Committed' ? sentAt : take.firstSentAt;
+          if (this.#leftMs(since) > 0) {
+            this.#watched = undefined;
+            return { epoch: outcome.result.epoch, sentAt: since };
+          }
         }
-        // A take that was refused is over; one whose outcome is not known is sent again as what it is.
-        if (outcome.kind === 'Rejected') operation = this.#newOperation();
+        // A take that was refused is over; so is one that was learned of when the lease has nearly run out.
+        if (outcome.kind !== 'UnknownOutcome') take = undefined;
       }
       const lookMs = this.#durationMs / looksPerDuration;
       await slept(env, lookMs * (0.75 + 0.5 * env.random.float()), signal);
     }
     return undefined;
+  }
+
+  #take(proof: 'none' | 'Alone' | number): TakeLease {
+    const { lease, holder, address } = this.parts;
+    return {
+      ...{ operation: this.#newOperation(), name: lease, holder, durationSeconds: this.#durationMs / 1_000 },
+      ...(address !== undefined && { address }),
+      ...(proof !== 'none' && { unchangedSince: proof }),
+    };
   }
 
   #newOperation(): string {

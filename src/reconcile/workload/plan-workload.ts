@@ -5,7 +5,8 @@ import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision, WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
 import { failuresAfter } from './failures.js';
 import { revisionOf } from './revision-of.js';
-import { hasEnded, type Slots, slotWished, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
+import type { Slot, Slots } from './slot.js';
+import { hasEnded, isAsWished, slotWished, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
 
 /** One thing to do for a workload. Steps on replicas do not depend on one another; the others come before them. */
 export type WorkloadStep =
@@ -72,7 +73,7 @@ export function planWorkload(input: PlanInput): WorkloadPlan {
 }
 
 function* deletionSteps({ workload, slots }: PlanInput): Generator<WorkloadStep> {
-  for (const slot of highestFirst(slots.keys())) yield* dropSteps(slots.get(slot) ?? [], 'Deleted');
+  for (const slot of highestFirst(slots.keys())) yield* dropSteps(slots.get(slot), 'Deleted');
   if (slots.size === 0 && workload.metadata.finalizers?.includes(replicasFinalizer))
     yield { kind: 'RemoveFinalizer' };
 }
@@ -81,27 +82,27 @@ function* allSteps(input: PlanInput, noteWait: (ms: number) => void): Generator<
   const { workload, slots } = input;
   const revision = revisionOf(workload);
   yield* prerequisites(input, revision);
+  if (isAsWished(input)) return;
   const isWished = slotWished(input);
   for (const slot of highestFirst([...slots.keys()].filter((one) => !isWished(one))))
-    yield* dropSteps(slots.get(slot) ?? [], 'ScaledDown');
+    yield* dropSteps(slots.get(slot), 'ScaledDown');
   // Only a batch has more active than it may at times.
   const yielding: string[] = [];
   if (workload.spec.type === 'Batch')
     for (const [slot, { kind }] of slotWishes(input)) if (kind === 'Yield') yielding.push(slot);
-  for (const slot of highestFirst(yielding)) yield* endSteps(slots.get(slot)?.[0], 'ScaledDown');
+  for (const slot of highestFirst(yielding)) yield* endSteps(slots.get(slot)?.newest, 'ScaledDown');
   for (const [slot, wish] of slotWishes(input)) {
-    const replicas = slots.get(slot) ?? [];
-    const [current] = replicas;
+    // As it is now: it may change before the next step is asked for.
+    const { newest: current, older = [] } = slots.get(slot) ?? {};
     if (wish.kind === 'Wait') noteWait(wish.ms);
-    if (wish.kind === 'Run' && (current === undefined || hasEnded(current) || mayBeReplaced(replicas)))
+    if (wish.kind === 'Run' && (current === undefined || hasEnded(current) || mayBeReplaced(current, older)))
       yield incarnation(workload, revision.name, slot, current);
     if (current !== undefined && !hasEnded(current)) {
       if (current.metadata.deletionTimestamp !== undefined) yield* endSteps(current, 'Deleted');
       else if (stageOf(current) === 'Admitted' && wish.kind !== 'Yield' && workload.spec.suspend !== true)
         yield { kind: 'Queue', replica: current };
     }
-    // Nearly every slot has one replica: nothing is made for it that it does not need.
-    if (replicas.length > 1) yield* olderSteps(replicas);
+    if (current !== undefined && older.length > 0) yield* olderSteps(current, older);
   }
 }
 
@@ -136,8 +137,8 @@ export function gangOf({ metadata, spec }: Workload): GangSpec | undefined {
 
 /** Whether one that has not ended started with a gang, or still waits for it. */
 function hasMembers(slots: Slots): boolean {
-  for (const replicas of slots.values())
-    if (replicas.some((replica) => replica.spec.gang !== undefined && !hasEnded(replica))) return true;
+  const isMember = (replica: Replica): boolean => replica.spec.gang !== undefined && !hasEnded(replica);
+  for (const { newest, older } of slots.values()) if (isMember(newest) || older.some(isMember)) return true;
   return false;
 }
 
@@ -161,13 +162,12 @@ function incarnation(
 }
 
 /** [S12] Repair says that a second one is allowed beside the lost one, and no other of the slot is left. */
-function mayBeReplaced(replicas: readonly Replica[]): boolean {
-  const [current] = replicas;
-  if (current === undefined || stageOf(current) !== 'Unknown') return false;
+function mayBeReplaced(current: Replica, older: readonly Replica[]): boolean {
+  if (stageOf(current) !== 'Unknown') return false;
   const isReplaceable = current.status?.conditions?.some(
     ({ type, status }) => type === 'Replaceable' && status === 'True',
   );
-  return isReplaceable === true && replicas.slice(1).every(hasEnded);
+  return isReplaceable === true && older.every(hasEnded);
 }
 
 /** Ends a replica if nobody has asked for that yet. What is on its way out is left to its agent, or to repair. */
@@ -197,20 +197,20 @@ export function* endSteps(replica: Replica | undefined, reason: string): Generat
 }
 
 /** Ends all replicas of a slot and forgets those that have ended, the one that the slot names last. */
-function* dropSteps(replicas: readonly Replica[], reason: string): Generator<WorkloadStep> {
-  const [current, ...older] = replicas;
+function* dropSteps(slot: Slot | undefined, reason: string): Generator<WorkloadStep> {
+  if (slot === undefined) return;
+  const { newest: current, older } = slot;
   for (const replica of older) {
     yield* endSteps(replica, reason);
     if (hasEnded(replica)) yield { kind: 'Forget', replica, dropSlot: false };
   }
-  if (current === undefined) return;
   if (!hasEnded(current)) yield* endSteps(current, reason);
   else if (older.length === 0) yield { kind: 'Forget', replica: current, dropSlot: true };
 }
 
 /** Forgets ended replicas but the newest ones; the one that the slot names always stays. */
-function* olderSteps([current, ...older]: readonly Replica[]): Generator<WorkloadStep> {
-  let kept = current !== undefined && hasEnded(current) ? 1 : 0;
+function* olderSteps(current: Replica, older: readonly Replica[]): Generator<WorkloadStep> {
+  let kept = hasEnded(current) ? 1 : 0;
   for (const replica of older) {
     const isDeleted = replica.metadata.deletionTimestamp !== undefined;
     if (!hasEnded(replica)) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Stage } from '../../model/stages.js';
 import { type Progress, type ProgressOptions, ProgressTally } from './progress.js';
+import { factsOf } from './replica-facts.js';
 import { replicaOf, type ReplicaShape } from './workload.fixture.js';
 
 const now = '2026-01-01T01:00:00Z';
@@ -13,9 +14,12 @@ interface ProgressInput extends ProgressOptions {
 }
 function progressOf(asked: ProgressInput): Progress {
   const tally = new ProgressTally(asked);
-  for (const replica of asked.wanted) tally.exists(replica);
-  for (const replica of asked.wanted) tally.isWanted(replica);
-  for (let count = 0; count < asked.missing.count; count++) tally.isMissing(asked.missing.reason);
+  for (const [at, replica] of asked.wanted.entries()) {
+    const facts = factsOf(replica);
+    tally.exist(facts.stage, 1);
+    tally.areWanted(facts, 1, replica, at);
+  }
+  if (asked.missing.count > 0) tally.areMissing(asked.missing.reason, asked.missing.count);
   return tally.result(asked.previous, asked.now);
 }
 const input = (wanted: readonly Replica[], changed: Partial<ProgressInput> = {}): ProgressInput => ({

@@ -1,6 +1,8 @@
 import type { Replica } from '../../model/kinds/replica.js';
 import { boundaries, type Boundary, type WorkloadStatus } from '../../model/kinds/workload.js';
-import { waitingMessage, waitingOf } from '../../model/waiting.js';
+import type { Stage } from '../../model/stages.js';
+import { waitingMessage } from '../../model/waiting.js';
+import type { ReplicaFacts } from './replica-facts.js';
 
 export type Progress = NonNullable<WorkloadStatus['progress']>;
 
@@ -13,7 +15,9 @@ export interface ProgressOptions {
 /** Those that wait at one boundary for one reason. */
 interface WaitingGroup {
   count: number;
+  /** The one whose slot is served first, and its place among them. */
   first: Replica | undefined;
+  firstAt: number;
   readonly nextMoves: Map<string, number>;
 }
 
@@ -28,7 +32,7 @@ interface AtBoundary {
  * [L6] What limits a workload now. The boundary at which most of what is missing waits, an earlier one where two
  * are equal: what waits there holds up the rest. Without a boundary, what else is not as it should be is told.
  *
- * Added up one replica at a time, so that a workload of many can be gone through in parts.
+ * Added up a few replicas at a time, so that a workload of many can be gone through in parts.
  */
 export class ProgressTally {
   readonly #stages: Record<string, number> = {};
@@ -36,35 +40,37 @@ export class ProgressTally {
 
   constructor(private readonly options: ProgressOptions) {}
 
-  /** One that exists, ended or not. */
-  exists({ status }: Replica): void {
-    const stage = status?.stage ?? 'Queued';
-    this.#stages[stage] = (this.#stages[stage] ?? 0) + 1;
+  /** So many that exist at a stage, ended or not. */
+  exist(stage: Stage, count: number): void {
+    this.#stages[stage] = (this.#stages[stage] ?? 0) + count;
   }
 
-  /** The newest of a slot that is wanted: what has to come forward. */
-  isWanted(replica: Replica): void {
-    const waiting = waitingOf(replica, this.options.isBatch);
-    if (waiting === undefined) return;
-    const { boundary, reason, nextMove } = waiting;
+  /**
+   * So many that are the newest of their slots, which are wanted, and of which these are the facts: what has to come
+   * forward. With the first of them, and its place in the order in which slots are served.
+   */
+  areWanted({ stage, waits }: ReplicaFacts, count: number, first: Replica, firstAt: number): void {
+    if (waits === undefined || (this.options.isBatch && stage === 'Ready')) return;
+    const { boundary, reason, nextMove, boundAt } = waits;
     const there = this.#at(boundary);
     const group = groupAt(there, reason);
-    there.count += 1;
-    group.count += 1;
-    group.first ??= replica;
-    group.nextMoves.set(nextMove, (group.nextMoves.get(nextMove) ?? 0) + 1);
-    const { stage, transitions } = replica.status ?? {};
-    if (stage !== 'Bound' && stage !== 'Starting') return;
-    const at = transitions?.findLast(({ to }) => to === 'Bound')?.at;
+    there.count += count;
+    group.count += count;
+    if (group.first === undefined || firstAt < group.firstAt) {
+      group.first = first;
+      group.firstAt = firstAt;
+    }
+    group.nextMoves.set(nextMove, (group.nextMoves.get(nextMove) ?? 0) + count);
     // Timestamps of one form: the earlier one is the smaller text.
-    if (at !== undefined && (there.boundAt === undefined || at < there.boundAt)) there.boundAt = at;
+    if (boundAt !== undefined && (there.boundAt === undefined || boundAt < there.boundAt))
+      there.boundAt = boundAt;
   }
 
-  /** A slot that has no replica yet, and why. */
-  isMissing(reason: string): void {
+  /** So many slots that have no replica yet, and why. */
+  areMissing(reason: string, count: number): void {
     const there = this.#at('Authority');
-    there.count += 1;
-    groupAt(there, reason).count += 1;
+    there.count += count;
+    groupAt(there, reason).count += count;
   }
 
   result(previous: Progress | undefined, now: string): Progress {
@@ -106,7 +112,7 @@ export class ProgressTally {
 function groupAt({ reasons }: AtBoundary, reason: string): WaitingGroup {
   let group = reasons.get(reason);
   if (group === undefined) {
-    group = { count: 0, first: undefined, nextMoves: new Map() };
+    group = { count: 0, first: undefined, firstAt: 0, nextMoves: new Map() };
     reasons.set(reason, group);
   }
   return group;

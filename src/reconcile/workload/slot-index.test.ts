@@ -5,9 +5,9 @@ import { replicaOf } from './workload.fixture.js';
 
 const shown = (index: SlotIndex): Record<string, string[]> =>
   Object.fromEntries(
-    [...index.slotsOf('t/web', 'uid-web')].map(([slot, replicas]) => [
+    [...index.slotsOf('t/web', 'uid-web')].map(([slot, { newest, older }]) => [
       slot,
-      replicas.map(({ metadata, status }) => `${metadata.name} ${status?.stage}`),
+      [newest, ...older].map(({ metadata, status }) => `${metadata.name} ${status?.stage}`),
     ]),
   );
 

@@ -1,19 +1,22 @@
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Objects } from '../../model/ports.js';
-import type { Slots } from './slot-wishes.js';
+import { ChangingSlot, type Slots } from './slot.js';
 import { workloadKeyOf } from './workload-keys.js';
 import { controllerUidOf } from './workload-operations.js';
 
-/** Replicas that have one owner. */
+/** Replicas that say they are of one workload, and have one owner. */
 interface Owned {
-  // Lists are replaced, never changed.
-  readonly slots: Map<string, readonly Replica[]>;
+  readonly tenant: string | undefined;
+  readonly workload: string;
+  readonly uid: string;
+  readonly slots: Map<string, ChangingSlot>;
   /** How many of them are of which revision. */
-  readonly revisions: Map<string, number>;
+  readonly revisions: Map<string, { count: number }>;
 }
 
 const noSlots: Slots = new Map();
 const nobody = '';
+const ofReplicas: ReadonlySet<string> = new Set(['Replica']);
 
 /**
  * The replicas of every workload by slot, newest first, kept current by their changes: a look at a workload with
@@ -23,6 +26,8 @@ const nobody = '';
 export class SlotIndex {
   // By the key of the workload, then by the uid of their owner: a workload may be gone, or another may have its name.
   readonly #workloads = new Map<string, Map<string, Owned>>();
+  // The one that a replica was looked for last in, if it is still there: changes of one workload come together.
+  #last: Owned | undefined;
   #following = new AbortController();
   #users = 0;
 
@@ -42,8 +47,7 @@ export class SlotIndex {
         const replica = change.object as Replica;
         const before = change.before as Replica | undefined;
         if (change.type === 'DELETED') this.#remove(replica);
-        else if (before !== undefined && controllerUidOf(before) === controllerUidOf(replica))
-          this.#replace(replica);
+        else if (before !== undefined && isOwnedAlike(before, replica)) this.#replace(replica);
         else {
           if (before !== undefined) this.#remove(before);
           this.#add(replica);
@@ -51,6 +55,7 @@ export class SlotIndex {
       },
       () => this.#fill(),
       this.#following.signal,
+      ofReplicas,
     );
     this.#fill();
   }
@@ -68,7 +73,7 @@ export class SlotIndex {
   /** Those that say they are of this workload, and belong to another one or to nobody. */
   *strangersOf(workloadKey: string, workloadUid: string | undefined): Generator<Replica> {
     for (const [uid, { slots }] of this.#workloads.get(workloadKey) ?? [])
-      if (uid !== workloadUid) for (const replicas of slots.values()) yield* replicas;
+      if (uid !== workloadUid) for (const { newest, older } of slots.values()) yield* [newest, ...older];
   }
 
   /** Whether a replica that says it is of this workload is of that revision. */
@@ -82,67 +87,84 @@ export class SlotIndex {
     this.#users -= 1;
     if (this.#users > 0) return;
     this.#following.abort();
-    this.#workloads.clear();
+    this.#clear();
   }
 
   #fill(): void {
-    this.#workloads.clear();
+    this.#clear();
     for (const replica of this.objects.list<Replica>('Replica')) this.#add(replica);
   }
 
+  #clear(): void {
+    this.#workloads.clear();
+    this.#last = undefined;
+  }
+
   #replace(replica: Replica): void {
-    const slots = this.#ownedWith(replica)?.slots;
-    const inSlot = slots?.get(replica.spec.slot);
-    const isKnown = inSlot?.some(({ metadata }) => metadata.name === replica.metadata.name) === true;
-    if (!isKnown) this.#add(replica);
-    else
-      slots?.set(
-        replica.spec.slot,
-        inSlot.map((one) => (isSame(one, replica) ? replica : one)),
-      );
+    const slot = this.#ownedWith(replica)?.slots.get(replica.spec.slot);
+    if (slot?.replace(replica) !== true) this.#add(replica);
   }
 
   #add(replica: Replica): void {
+    const owned = this.#ownedWith(replica) ?? this.#newOwned(replica);
+    const { slot: name, revision } = replica.spec;
+    const slot = owned.slots.get(name);
     // One that is known already is put in place of itself.
-    this.#remove(replica);
-    const key = workloadKeyOf(replica);
-    const uid = controllerUidOf(replica) ?? nobody;
-    const owners = this.#workloads.get(key) ?? new Map<string, Owned>();
-    const owned: Owned = owners.get(uid) ?? { slots: new Map(), revisions: new Map() };
-    owners.set(uid, owned);
-    this.#workloads.set(key, owners);
-    const { slot, revision } = replica.spec;
-    const others = owned.slots.get(slot);
-    owned.slots.set(
-      slot,
-      others === undefined
-        ? [replica]
-        : [...others, replica].toSorted((a, b) => b.spec.incarnation - a.spec.incarnation),
-    );
-    owned.revisions.set(revision, (owned.revisions.get(revision) ?? 0) + 1);
+    if (slot?.has(replica) === true) {
+      this.#remove(replica);
+      return this.#add(replica);
+    }
+    if (slot === undefined) owned.slots.set(name, new ChangingSlot(replica));
+    else slot.add(replica);
+    const referred = owned.revisions.get(revision);
+    if (referred === undefined) owned.revisions.set(revision, { count: 1 });
+    else referred.count += 1;
   }
 
   #remove(replica: Replica): void {
     const owned = this.#ownedWith(replica);
-    const { slot, revision } = replica.spec;
-    const inSlot = owned?.slots.get(slot);
-    const others = inSlot?.filter((one) => !isSame(one, replica));
-    if (owned === undefined || others === undefined || others.length === inSlot?.length) return;
-    if (others.length > 0) owned.slots.set(slot, others);
-    else owned.slots.delete(slot);
-    const left = (owned.revisions.get(revision) ?? 0) - 1;
-    if (left > 0) owned.revisions.set(revision, left);
-    else owned.revisions.delete(revision);
+    const { slot: name, revision } = replica.spec;
+    const slot = owned?.slots.get(name);
+    if (owned === undefined || slot?.has(replica) !== true) return;
+    if (slot.older.length > 0) slot.remove(replica);
+    else owned.slots.delete(name);
+    const referred = owned.revisions.get(revision);
+    if (referred !== undefined && (referred.count -= 1) === 0) owned.revisions.delete(revision);
     if (owned.slots.size > 0) return;
     const key = workloadKeyOf(replica);
     const owners = this.#workloads.get(key);
-    owners?.delete(controllerUidOf(replica) ?? nobody);
+    owners?.delete(owned.uid);
     if (owners?.size === 0) this.#workloads.delete(key);
+    this.#last = undefined;
   }
 
   #ownedWith(replica: Replica): Owned | undefined {
-    return this.#workloads.get(workloadKeyOf(replica))?.get(controllerUidOf(replica) ?? nobody);
+    const last = this.#last;
+    const uid = controllerUidOf(replica) ?? nobody;
+    const isLast =
+      last?.uid === uid &&
+      last.workload === replica.spec.workload &&
+      last.tenant === replica.metadata.namespace;
+    if (isLast) return last;
+    const owned = this.#workloads.get(workloadKeyOf(replica))?.get(uid);
+    this.#last = owned ?? last;
+    return owned;
+  }
+
+  #newOwned(replica: Replica): Owned {
+    const { workload } = replica.spec;
+    const uid = controllerUidOf(replica) ?? nobody;
+    const tenant = replica.metadata.namespace;
+    const owned: Owned = { tenant, workload, uid, slots: new Map(), revisions: new Map() };
+    const key = workloadKeyOf(replica);
+    const owners = this.#workloads.get(key) ?? new Map<string, Owned>();
+    owners.set(uid, owned);
+    this.#workloads.set(key, owners);
+    this.#last = owned;
+    return owned;
   }
 }
 
-const isSame = (one: Replica, other: Replica): boolean => one.metadata.name === other.metadata.name;
+const isOwnedAlike = (one: Replica, other: Replica): boolean =>
+  one.metadata.ownerReferences === other.metadata.ownerReferences ||
+  controllerUidOf(one) === controllerUidOf(other);

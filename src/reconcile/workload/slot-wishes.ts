@@ -5,6 +5,8 @@ import type { Workload } from '../../model/kinds/workload.js';
 import { isTerminal } from '../../model/stages.js';
 import { daemonWish } from './daemon-nodes.js';
 import { delayMsAfter, failuresAfter } from './failures.js';
+import type { ReplicaFacts } from './replica-facts.js';
+import type { Slots } from './slot.js';
 
 /**
  * What a workload wants of one of its slots. Run: a replica should be there. Wait: the next one comes when a
@@ -16,9 +18,6 @@ export type SlotWish =
   | { readonly kind: 'Wait'; readonly ms: number }
   | { readonly kind: 'Keep' }
   | { readonly kind: 'Yield' };
-
-/** The newest replica of each slot and those before it, newest first. */
-export type Slots = ReadonlyMap<string, readonly Replica[]>;
 
 export interface WishInput {
   readonly workload: Workload;
@@ -34,6 +33,22 @@ const keep: SlotWish = { kind: 'Keep' };
 export const stageOf = (replica: Replica): NonNullable<Replica['status']>['stage'] =>
   replica.status?.stage ?? 'Queued';
 export const hasEnded = (replica: Replica): boolean => isTerminal(stageOf(replica));
+
+/**
+ * Whether a service has exactly what it wants, and nothing has to be done for any of it: what is found in nearly every
+ * look at a large one. False says nothing.
+ */
+export function isAsWished({ workload, slots }: WishInput): boolean {
+  const { type = 'Service', replicas = 1 } = workload.spec;
+  if (type !== 'Service' || slots.size !== replicas) return false;
+  let alike: ReplicaFacts | undefined;
+  for (const slot of slots.values()) {
+    alike = slot.facts(alike);
+    // Numbers are never the same: as many as are wanted, all of them below that, are those that are wanted.
+    if (!(slot.number < replicas) || slot.older.length > 0 || !alike.isCalm) return false;
+  }
+  return true;
+}
 
 /** Whether a slot is wanted in some way. */
 export function slotWished(input: WishInput): (slot: string) => boolean {
@@ -55,7 +70,7 @@ export function* slotWishes(input: WishInput): Generator<readonly [slot: string,
       for (const node of nodes) {
         const wish = daemonWish(workload, node);
         const { name } = node.metadata;
-        if (wish === 'Run') yield [name, runOrWait(input, slots.get(name)?.[0])];
+        if (wish === 'Run') yield [name, runOrWait(input, slots.get(name)?.newest)];
         else if (wish === 'Keep' && slots.has(name)) yield [name, keep];
       }
       return;
@@ -63,7 +78,7 @@ export function* slotWishes(input: WishInput): Generator<readonly [slot: string,
     case undefined:
       for (let slot = 0; slot < (workload.spec.replicas ?? 1); slot++) {
         const name = String(slot);
-        yield [name, runOrWait(input, slots.get(name)?.[0])];
+        yield [name, runOrWait(input, slots.get(name)?.newest)];
       }
   }
 }
@@ -77,8 +92,9 @@ function runOrWait({ workload, endedMs }: WishInput, current: Replica | undefine
 /** A batch has failed when one of its slots has failed more often than is retried. */
 export function hasBatchFailed({ spec }: Workload, slots: Slots): boolean {
   const backoffLimit = spec.batch?.backoffLimit ?? 6;
-  for (const [slot, [current]] of slots) {
-    if (current === undefined || Number(slot) >= completionsOf(spec)) continue;
+  const completions = completionsOf(spec);
+  for (const [slot, { newest: current }] of slots) {
+    if (Number(slot) >= completions) continue;
     if (stageOf(current) === 'Failed' && failuresAfter(current, 'Batch') > backoffLimit) return true;
   }
   return false;
@@ -90,7 +106,7 @@ function* batchWishes(input: WishInput): Generator<readonly [slot: string, wish:
   const completions = completionsOf(workload.spec);
   const atOnce = workload.spec.replicas ?? 1;
   const hasFailed = hasBatchFailed(workload, slots);
-  const current = (slot: number): Replica | undefined => slots.get(String(slot))?.[0];
+  const current = (slot: number): Replica | undefined => slots.get(String(slot))?.newest;
   const isActive = (slot: number): boolean => {
     const replica = current(slot);
     return replica !== undefined && !hasEnded(replica);

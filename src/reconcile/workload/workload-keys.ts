@@ -3,15 +3,19 @@ import type { Gang } from '../../model/kinds/gang.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision } from '../../model/kinds/workload-revision.js';
+import { sameAgain } from '../../model/made-once.js';
 import type { BerthObject } from '../../model/object.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
 import { keyOfObject, noKeys } from '../runtime/acting.js';
 
 type Member = Replica | WorkloadRevision | Gang;
 
+// Changes come by the workload, and each is told to several.
+const keysOfMembers = sameAgain((tenant, workload) => keyOfObject(tenant, workload));
+
 /** The key of the workload that a replica, revision or gang belongs to. */
 export const workloadKeyOf = ({ metadata, spec }: Member): string =>
-  keyOfObject(metadata.namespace, spec.workload);
+  keysOfMembers(metadata.namespace ?? '', spec.workload, '');
 
 export const workloadKinds: ReadonlySet<string> = new Set([
   'Workload',

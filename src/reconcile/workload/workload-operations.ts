@@ -45,8 +45,9 @@ export function sendStep(acting: Acting, workload: Workload, step: ReplicaStep):
   const { authority, actor } = acting;
   const { namespace: tenant = '', name, uid } = workload.metadata;
   switch (step.kind) {
-    case 'Incarnate':
-      return authority.incarnate({
+    case 'Incarnate': {
+      // Written out: a hundred thousand are made, and a spread makes each larger and slower.
+      const input = {
         actor,
         tenant,
         workload: name,
@@ -55,12 +56,13 @@ export function sendStep(acting: Acting, workload: Workload, step: ReplicaStep):
         incarnation: step.incarnation,
         revision: step.revision,
         stage: step.stage,
-        ...(step.gang !== undefined && { gang: step.gang }),
         operation: `incarnate/${uid}/${step.slot}/${step.incarnation}`,
         reason: step.reason,
         evidence:
           step.failuresBefore === 0 ? noFailures(workload) : evidenceOf(workload, step.failuresBefore),
-      });
+      };
+      return authority.incarnate(step.gang === undefined ? input : { ...input, gang: step.gang });
+    }
     case 'Queue':
       return authority.move({
         ...{ actor, replica: refOf(step.replica), from: 'Admitted', to: 'Queued', reason: 'Resumed' },

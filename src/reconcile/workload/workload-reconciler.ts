@@ -13,12 +13,13 @@ import { Pace } from '../runtime/pace.js';
 import { after, done, type Reconciler, type Requeue } from '../runtime/requeue.js';
 import { type PlanInput, planWorkload, type WorkloadPlan } from './plan-workload.js';
 import type { SlotIndex } from './slot-index.js';
-import { hasEnded, type Slots } from './slot-wishes.js';
+import type { Slots } from './slot.js';
+import { hasEnded } from './slot-wishes.js';
 import { controllerUidOf, isReplicaStep, sendStep, takeObjectStep } from './workload-operations.js';
 import { workloadStatus } from './workload-status.js';
 
-// One of 5,000 replicas is looked at every second, which takes some five milliseconds; one of 100 whenever something
-// changes. Many that change all the time would otherwise leave little of the processor for anybody else.
+// One of 5,000 replicas is looked at every second, which takes a millisecond and writes its status; one of 100 whenever
+// something changes. Many that change all the time would otherwise leave little of the processor for anybody else.
 const replicasPerRestMs = 5;
 // While a plan of several parts is carried out: one of 1,000 replicas says every second how far it has come.
 const replicasPerToldMs = 1;
@@ -137,6 +138,8 @@ export class WorkloadReconciler implements Reconciler {
 
 /** The uids of replicas that have ended. */
 function* endedIn(slots: Slots): Generator<string> {
-  for (const replicas of slots.values())
-    for (const replica of replicas) if (hasEnded(replica)) yield replica.metadata.uid;
+  for (const { newest, older } of slots.values()) {
+    if (hasEnded(newest)) yield newest.metadata.uid;
+    for (const replica of older) if (hasEnded(replica)) yield replica.metadata.uid;
+  }
 }

@@ -4,8 +4,9 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadStatus } from '../../model/kinds/workload.js';
 import { failuresAfter } from './failures.js';
 import { ProgressTally } from './progress.js';
+import { factsOf, type ReplicaFacts } from './replica-facts.js';
 import { revisionOf } from './revision-of.js';
-import { hasBatchFailed, hasEnded, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
+import { hasBatchFailed, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
 
 type Condition = NonNullable<WorkloadStatus['conditions']>[number];
 type ConditionDraft = readonly [type: string, isSo: boolean, reason: string, message: string];
@@ -27,34 +28,57 @@ export function* workloadStatus(input: WishInput, now: string): Generator<undefi
   const updateRevision = revisionOf(workload).name;
   const startDeadlineSeconds = spec.template.startDeadlineSeconds ?? 300;
   const tally = new ProgressTally({ isBatch, startDeadlineSeconds });
-  let [live, ready, serving, unknown, updated, wanted, absent] = [0, 0, 0, 0, 0, 0, 0];
+  const isDeleting = metadata.deletionTimestamp !== undefined;
+  const isService = spec.type === 'Service' || spec.type === undefined;
+  // Of a service the first slots are wanted, whatever is in them; of others it depends, and they are gone through below.
+  const firstSlots = isService && !isDeleting ? (spec.replicas ?? 1) : 0;
+  const counts = new StageCounts(tally, updateRevision);
+  let [wanted, absent] = [0, 0];
   let untilPause = slotsPerStep;
-  for (const replicas of slots.values()) {
-    for (const replica of replicas) {
-      tally.exists(replica);
-      if (hasEnded(replica)) continue;
-      const stage = stageOf(replica);
-      live += 1;
-      if (stage === 'Serving') serving += 1;
-      if (stage === 'Ready' || stage === 'Serving') ready += 1;
-      if (stage === 'Unknown') unknown += 1;
-      if (replica.spec.revision === updateRevision) updated += 1;
+  // Neighbours that are alike are added up together.
+  let run: Run | undefined;
+  for (const slot of slots.values()) {
+    const facts = slot.facts(run?.facts);
+    if (run?.facts !== facts) {
+      counts.addRun(run);
+      run = { facts, count: 0, wanted: 0, first: slot.newest, firstAt: Number.POSITIVE_INFINITY };
+    }
+    run.count += 1;
+    const { number } = slot;
+    if (number < firstSlots) {
+      run.wanted += 1;
+      if (number < run.firstAt) {
+        run.first = slot.newest;
+        run.firstAt = number;
+      }
+    }
+    if (slot.older.length > 0) {
+      counts.addRun(run);
+      run = undefined;
+      for (const replica of slot.older) counts.add(factsOf(replica), 1);
     }
     if ((untilPause -= 1) === 0) untilPause = yield* pause();
   }
-  if (metadata.deletionTimestamp === undefined)
-    for (const [slot, { kind }] of slotWishes(input)) {
-      const replica = slots.get(slot)?.[0];
+  counts.addRun(run);
+  if (isService) {
+    // One that went and came back meanwhile may have been seen twice.
+    absent = Math.max(0, firstSlots - counts.wanted);
+    wanted = firstSlots - absent;
+    if (absent > 0) tally.areMissing('NotIncarnated', absent);
+  } else if (!isDeleting)
+    for (const [name, { kind }] of slotWishes(input)) {
+      const slot = slots.get(name);
       const isRun = kind === 'Run' || kind === 'Wait';
-      if (replica !== undefined && (isRun || !hasEnded(replica))) {
+      if (slot !== undefined && (isRun || !slot.facts().hasEnded)) {
         wanted += 1;
-        tally.isWanted(replica);
-      } else if (replica === undefined && isRun) {
+        tally.areWanted(slot.facts(), 1, slot.newest, wanted);
+      } else if (slot === undefined && isRun) {
         absent += 1;
-        tally.isMissing('NotIncarnated');
+        tally.areMissing('NotIncarnated', 1);
       }
       if ((untilPause -= 1) === 0) untilPause = yield* pause();
     }
+  const { live, ready, serving, unknown, updated } = counts;
   // A slot of a batch that waits for its next try has given its place to another meanwhile.
   const mostAtOnce = isBatch ? (spec.replicas ?? 1) : Number.POSITIVE_INFINITY;
   const desired = Math.min(mostAtOnce, wanted + absent);
@@ -104,6 +128,50 @@ export function* workloadStatus(input: WishInput, now: string): Generator<undefi
   return isDeepStrictEqual(status, previous) && previous !== undefined ? previous : status;
 }
 
+/** Slots next to each other whose newest replicas are alike. */
+interface Run {
+  readonly facts: ReplicaFacts;
+  count: number;
+  /** How many of the slots are wanted. */
+  wanted: number;
+  first: Replica;
+  firstAt: number;
+}
+
+/** How many replicas there are that have not ended, and how far they are. */
+class StageCounts {
+  live = 0;
+  ready = 0;
+  serving = 0;
+  unknown = 0;
+  updated = 0;
+  wanted = 0;
+
+  constructor(
+    private readonly tally: ProgressTally,
+    private readonly updateRevision: string,
+  ) {}
+
+  addRun(run: Run | undefined): void {
+    if (run === undefined) return;
+    const { facts, count, wanted, first, firstAt } = run;
+    this.add(facts, count);
+    if (wanted === 0) return;
+    this.wanted += wanted;
+    this.tally.areWanted(facts, wanted, first, firstAt);
+  }
+
+  add({ stage, hasEnded, revision }: ReplicaFacts, count: number): void {
+    this.tally.exist(stage, count);
+    if (hasEnded) return;
+    this.live += count;
+    if (stage === 'Serving') this.serving += count;
+    if (stage === 'Ready' || stage === 'Serving') this.ready += count;
+    if (stage === 'Unknown') this.unknown += count;
+    if (revision === this.updateRevision) this.updated += count;
+  }
+}
+
 function* pause(): Generator<undefined, number> {
   yield;
   return slotsPerStep;
@@ -130,8 +198,7 @@ function batchStatus({ workload, slots }: WishInput, now: string): NonNullable<W
   const previous = workload.status?.batch;
   const completions = completionsOf(workload.spec);
   const currents: Replica[] = [];
-  for (const [slot, [current]] of slots)
-    if (current !== undefined && Number(slot) < completions) currents.push(current);
+  for (const [slot, { newest }] of slots) if (Number(slot) < completions) currents.push(newest);
   const succeeded = currents.filter((replica) => stageOf(replica) === 'Succeeded').length;
   const failed = currents.reduce((sum, replica) => sum + failuresAfter(replica, 'Batch'), 0);
   const isOver = succeeded >= completions || hasBatchFailed(workload, slots);
