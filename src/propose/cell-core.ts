@@ -4,6 +4,7 @@ import type { Policy } from '../model/policy.js';
 import type { Reason } from '../model/reasons.js';
 import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
+import type { ReplicaState } from './replica-states.js';
 import type { NodeAgeMs, PendingReplica, Turn, TurnMoment, TurnResult, Wait } from './contract.js';
 import { gangMember, gangPlanner, gangView } from './cell-gangs.js';
 import type { GangMember, GangMoment, GangView } from './gangs.js';
@@ -50,8 +51,12 @@ export class CellCore {
     return gangMember(this.cell, replica);
   }
 
-  apply(key: string, value: unknown): void {
-    this.cell.apply(key, value);
+  apply(key: string, value: unknown): ReplicaState | undefined {
+    return this.cell.apply(key, value);
+  }
+
+  replica(tenant: string, name: string): ReplicaState | undefined {
+    return this.cell.replica(tenant, name);
   }
 
   get isLooking(): boolean {

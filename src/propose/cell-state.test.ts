@@ -155,16 +155,66 @@ describe('the picture of a cell', () => {
 
   it('knows who is charged on a node, until it ends', () => {
     const { cell, picture, replica, bound, charge } = opened();
-    expect([...cell.chargesOn('n1')]).toEqual([]);
+    expect(cell.chargesOn('n1')).toEqual([]);
     bound();
-    expect([...cell.chargesOn('n1')].map(({ name }) => name)).toEqual([replica.name]);
+    expect(cell.chargesOn('n1').map(({ stored }) => stored?.metadata.name)).toEqual([replica.name]);
     picture.replicaStatus(replica.name, { stage: 'Failed', charge, binding: { node: 'n1' } as never });
-    expect([...cell.chargesOn('n1')]).toEqual([]);
+    expect(cell.chargesOn('n1')).toEqual([]);
     expect(cell.workload('bank', 'web').failures).toEqual(new Map([['n1', 1]]));
     cell.apply(objectKey('Replica', 'bank', replica.name), undefined);
     cell.apply(statusKey('Replica', 'bank', replica.name), undefined);
     expect(cell.workload('bank', 'web').failures).toEqual(new Map());
     expect(cell.replica('bank', replica.name)).toBeUndefined();
+  });
+
+  it('counts a failure while both records are there, whichever comes first', () => {
+    const { cell, picture, replica } = opened();
+    const key = objectKey('Replica', 'bank', replica.name);
+    const stored = cell.replica('bank', replica.name)?.stored;
+    cell.apply(key, undefined);
+    picture.replicaStatus(replica.name, { stage: 'Failed', binding: { node: 'n1' } as never });
+    expect(cell.workload('bank', 'web').failures).toEqual(new Map());
+    cell.apply(key, stored);
+    expect(cell.workload('bank', 'web').failures).toEqual(new Map([['n1', 1]]));
+    picture.replicaStatus(replica.name, { stage: 'Queued' });
+    expect(cell.workload('bank', 'web').failures).toEqual(new Map());
+  });
+
+  it('gives up what was assumed for a replica that is another one under its name', () => {
+    const { cell, replica, free } = opened();
+    cell.assume({ replica, node: 'n1', nodeEpoch });
+    const stored = cell.replica('bank', replica.name)?.stored;
+    cell.apply(objectKey('Replica', 'bank', replica.name), {
+      ...stored,
+      metadata: { ...stored?.metadata, uid: 'another' },
+    });
+    expect(cell.isAssumed(replica)).toBe(false);
+    expect(free('n1')).toBe(8_000);
+  });
+
+  it('charges a workload that was forgotten and came again as it is now', () => {
+    const { cell, picture, replica } = opened();
+    const placement = { replica, node: 'n1', nodeEpoch };
+    const key = objectKey('Workload', 'bank', 'web');
+    cell.assume(placement);
+    cell.unassume(replica);
+    cell.apply(key, undefined);
+    picture.put('Workload', 'bank', 'web', {});
+    cell.assume(placement);
+    expect(cell.spreadOf('bank', 'web').zones).toEqual({ 'local/local': 1 });
+    // While something is assumed of it nothing is forgotten.
+    cell.apply(key, undefined);
+    expect(cell.spreadOf('bank', 'web').zones).toEqual({ 'local/local': 1 });
+    cell.unassume(replica);
+    expect(cell.spreadOf('bank', 'web').zones).toEqual({});
+  });
+
+  it('keeps those charged on a node in the order that they came, whoever leaves', () => {
+    const { cell, picture, charge } = opened();
+    const names = picture.pending('web', 3).map(({ name }) => name);
+    for (const name of names) picture.replicaStatus(name, { stage: 'Bound', charge });
+    picture.replicaStatus(names[1] ?? '', { stage: 'Released', charge });
+    expect(cell.chargesOn('n1').map(({ stored }) => stored?.metadata.name)).toEqual([names[0], names[2]]);
   });
 
   it('shares one shape between nodes that say the same, and judges a shape anew when its number is reused', () => {

@@ -21,6 +21,14 @@ import { Assumptions } from './assumptions.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
 import type { Easing } from './queue/cures.js';
+import {
+  chargedNode,
+  failedOn,
+  isOfReplica,
+  namesIn,
+  type ReplicaState,
+  ReplicaStates,
+} from './replica-states.js';
 import { TenantClasses } from './tenant-classes.js';
 
 /** What stands under /o of a kind: the object without its status. */
@@ -40,17 +48,6 @@ export interface WorkloadState {
   readonly assumedZones: Map<string, number>;
   /** How many replicas of it that have failed were on which node. */
   readonly failures: Map<string, number>;
-}
-
-/** A replica as its two records show it. */
-export interface ReplicaState {
-  readonly tenant: string;
-  readonly name: string;
-  /** Empty until its object is seen. */
-  uid: string;
-  workload: string | undefined;
-  stored: Stored<Replica> | undefined;
-  status: ReplicaStatus | undefined;
 }
 
 export interface ReservationState {
@@ -90,11 +87,10 @@ export class CellState {
   readonly #workloads = new Map<string, WorkloadState>();
   readonly #revisions = new Map<ClassKey, Stored<WorkloadRevision>>();
   readonly #classes = new Map<string, TenantClasses>();
-  readonly #replicas = new Map<string, ReplicaState>();
+  readonly #replicas = new ReplicaStates();
   readonly #gangs = new Map<string, GangState>();
   readonly #reservingGangs = new Set<string>();
   readonly #reservations = new Map<string, ReservationState>();
-  readonly #chargesOn = new Map<string, Set<ReplicaState>>();
   readonly #holdsOn = new Map<string, Set<ReservationState>>();
   readonly #assumptions = new Assumptions(this);
   #easings: Easing[] = [];
@@ -139,6 +135,11 @@ export class CellState {
     return { zones, regions };
   }
 
+  /** Another one after every change of a revision. */
+  get revisionsVersion(): number {
+    return this.#revisionChanges;
+  }
+
   revision(key: ClassKey): Stored<WorkloadRevision> | undefined {
     return this.#revisions.get(key);
   }
@@ -148,7 +149,7 @@ export class CellState {
   }
 
   replica(tenant: string, name: string): ReplicaState | undefined {
-    return this.#replicas.get(`${tenant}/${name}`);
+    return this.#replicas.get(tenant, name);
   }
 
   /** `TENANT/NAME` of every gang that reserves, whoever drives it. */
@@ -164,9 +165,9 @@ export class CellState {
     return this.#reservations.get(`${tenant}/${name}`);
   }
 
-  /** The replicas that a node is charged with. */
-  chargesOn(node: string): ReadonlySet<ReplicaState> {
-    return this.#chargesOn.get(node) ?? noSet;
+  /** The replicas that a node is charged with, in the order that they were. */
+  chargesOn(node: string): readonly ReplicaState[] {
+    return this.#replicas.chargesOn(node);
   }
 
   /** The holds that stand on a node. */
@@ -193,27 +194,48 @@ export class CellState {
   }
 
   #giveUp(uid: string): void {
-    const { tenant, charged } = this.#assumptions.drop(uid) ?? {};
-    if (tenant === undefined || charged === undefined) return;
-    this.#easings.push({ kind: 'GivenUp', tenant, node: this.nodes.names[charged.row] ?? '' });
+    const dropped = this.#assumptions.drop(uid);
+    if (dropped === undefined) return;
+    const { of, row } = dropped;
+    this.#easings.push({ kind: 'GivenUp', tenant: of.tenant, node: this.nodes.names[row] ?? '' });
   }
 
   isAssumed({ uid }: { readonly uid: string }): boolean {
     return this.#assumptions.has(uid);
   }
 
-  /** What stands under a key now; undefined if it is gone. A parsed boundary: only admitted records stand there. */
-  apply(key: string, value: unknown): void {
+  /**
+   * What stands under a key now; undefined if it is gone. A parsed boundary: only admitted records stand there. Returns
+   * the replica that the record is a part of, as it is now.
+   */
+  apply(key: string, value: unknown): ReplicaState | undefined {
+    // By single characters: this is asked of every change of the cell, and nearly all are of replicas and accounts.
+    switch (key.charCodeAt(1)) {
+      case letter.s:
+        if (isOfReplica(key)) return this.#applyReplicaStatus(key, statusIn(value));
+        this.#applyStatus(key, statusIn(value));
+        break;
+      case letter.o:
+        if (isOfReplica(key)) return this.#applyReplica(key, value as Stored<Replica> | undefined);
+        this.#applyObject(key, value);
+        break;
+      case letter.a:
+        this.#applyAccount(key, value);
+        break;
+      case letter.e:
+        this.nodes.setEpoch(key.slice(3), value as NodeEpoch | undefined);
+        break;
+      // Nothing else has a part in where work goes.
+      default:
+    }
+    return undefined;
+  }
+
+  #applyAccount(key: string, value: unknown): void {
     if (key.startsWith('/a/node/')) this.nodes.setAccount(key.slice(8), value as NodeAccount | undefined);
-    else if (key.startsWith('/s/Replica/')) this.#applyReplicaStatus(key.slice(11), statusIn(value));
-    else if (key.startsWith('/o/Replica/'))
-      this.#applyReplica(key.slice(11), value as Stored<Replica> | undefined);
     else if (key.startsWith('/a/tenant/'))
       this.tenant(key.slice(10)).account = (value as TenantAccount | undefined) ?? emptyTenantAccount;
     else if (key.startsWith('/a/workload/')) this.#applyWorkloadAccount(key.slice(12), value);
-    else if (key.startsWith('/e/')) this.nodes.setEpoch(key.slice(3), value as NodeEpoch | undefined);
-    else if (key.startsWith('/o/')) this.#applyObject(key, value);
-    else if (key.startsWith('/s/')) this.#applyStatus(key, statusIn(value));
   }
 
   #applyObject(key: string, value: unknown): void {
@@ -286,64 +308,59 @@ export class CellState {
       this.#workloads.delete(key);
   }
 
-  #applyReplica(key: string, stored: Stored<Replica> | undefined): void {
-    const state = this.#replicaAt(key, stored);
-    state.uid = stored?.metadata.uid ?? state.uid;
+  #applyReplica(key: string, stored: Stored<Replica> | undefined): ReplicaState {
+    // The object's own strings where it is there: they are kept anyway.
+    const { namespace: tenant = '', name } = stored?.metadata ?? namesIn(key);
+    const state = this.#replicas.at(tenant, name);
+    const before = state.stored;
+    const failedBefore = failedOn(state);
     state.stored = stored;
-    state.workload ??= stored?.spec.workload;
-    if (stored === undefined) {
-      this.#giveUp(state.uid);
-      if (state.status === undefined) this.#replicas.delete(key);
-    }
+    if (before !== undefined && before.metadata.uid !== stored?.metadata.uid)
+      this.#giveUp(before.metadata.uid);
+    this.#moveFailure(tenant, before ?? stored, failedBefore, failedOn(state));
+    if (stored === undefined && state.status === undefined) this.#replicas.delete(tenant, name);
+    return state;
   }
 
-  #applyReplicaStatus(key: string, status: ReplicaStatus | undefined): void {
-    const state = this.#replicaAt(key);
+  #applyReplicaStatus(key: string, status: ReplicaStatus | undefined): ReplicaState {
+    const { namespace: tenant, name } = namesIn(key);
+    const state = this.#replicas.at(tenant, name);
     const before = state.status;
+    const failedBefore = failedOn(state);
     state.status = status;
-    if (isCharged(before) !== isCharged(status) || before?.charge?.node !== status?.charge?.node) {
-      move(this.#chargesOn, state, isCharged(before) ? before?.charge?.node : undefined, -1);
-      move(this.#chargesOn, state, isCharged(status) ? status?.charge?.node : undefined, 1);
-    }
+    this.#replicas.moveCharge(state, chargedNode(before), chargedNode(status));
     const node = status?.charge?.node ?? before?.charge?.node;
     if (node !== undefined) this.nodes.occupantsChanged(node);
-    if ((before?.stage === 'Failed') !== (status?.stage === 'Failed'))
-      this.#countFailure(state, before?.stage === 'Failed' ? before : status, before?.stage === 'Failed');
-    if (status === undefined || isTerminal(status.stage)) this.#giveUp(state.uid);
-    else if (!waits(status.stage)) this.#assumptions.drop(state.uid);
+    this.#moveFailure(tenant, state.stored, failedBefore, failedOn(state));
+    const uid = state.stored?.metadata.uid;
+    if (uid !== undefined) {
+      if (status === undefined || isTerminal(status.stage)) this.#giveUp(uid);
+      else if (!waits(status.stage)) this.#assumptions.drop(uid);
+    }
     if (before?.stage === 'Unknown' && status?.stage !== 'Unknown' && node !== undefined)
-      this.#easings.push({ kind: 'Found', tenant: state.tenant, node });
-    if (status === undefined && state.stored === undefined) this.#replicas.delete(key);
+      this.#easings.push({ kind: 'Found', tenant, node });
+    if (status === undefined && state.stored === undefined) this.#replicas.delete(tenant, name);
+    return state;
   }
 
-  #countFailure(
-    { tenant, workload }: ReplicaState,
-    status: ReplicaStatus | undefined,
-    isGone: boolean,
+  /** The node that a replica has failed on is another one now: none before, or none any more. */
+  #moveFailure(
+    tenant: string,
+    stored: Stored<Replica> | undefined,
+    before: string | undefined,
+    after: string | undefined,
   ): void {
-    const node = status?.binding?.node;
-    if (node === undefined || workload === undefined) return;
+    if (before === after || stored === undefined) return;
+    const { workload } = stored.spec;
     const { failures } = this.workload(tenant, workload);
-    const count = (failures.get(node) ?? 0) + (isGone ? -1 : 1);
-    if (count > 0) failures.set(node, count);
-    else failures.delete(node);
-    this.nodes.memoryChanged(node);
-    if (isGone) this.#forgetWorkload(`${tenant}/${workload}`);
-  }
-
-  #replicaAt(key: string, stored?: Stored<Replica>): ReplicaState {
-    return made(this.#replicas, key, () => {
-      const slash = key.indexOf('/');
-      // The object's own strings where it is there: there are very many replicas.
-      return {
-        tenant: stored?.metadata.namespace ?? key.slice(0, slash),
-        name: stored?.metadata.name ?? key.slice(slash + 1),
-        uid: '',
-        workload: undefined,
-        stored: undefined,
-        status: undefined,
-      };
-    });
+    for (const [node, more] of [[before, -1] as const, [after, 1] as const]) {
+      if (node === undefined) continue;
+      const count = (failures.get(node) ?? 0) + more;
+      if (count > 0) failures.set(node, count);
+      else failures.delete(node);
+      this.nodes.memoryChanged(node);
+    }
+    this.#forgetWorkload(`${tenant}/${workload}`);
   }
 
   #changeGang(key: string, change: Partial<GangState>): void {
@@ -375,11 +392,9 @@ export class CellState {
   }
 }
 
-const waits = (stage: Stage): boolean => stage === 'Admitted' || stage === 'Queued';
+const letter = { a: 97, e: 101, o: 111, s: 115 } as const;
 
-/** Whether accounts count it: it has a charge and has not ended. */
-const isCharged = (status: ReplicaStatus | undefined): boolean =>
-  status?.charge !== undefined && !isTerminal(status.stage);
+const waits = (stage: Stage): boolean => stage === 'Admitted' || stage === 'Queued';
 
 function statusIn<T>(value: unknown): T | undefined {
   return (value as { readonly status: T } | undefined)?.status;

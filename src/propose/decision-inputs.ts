@@ -40,6 +40,7 @@ export class InputsNotes {
   readonly #revisions = new Set<ClassKey>();
   readonly #relevant: readonly ClassKey[];
   readonly #around: Surroundings;
+  #lastRow = -1;
 
   constructor(
     private readonly cell: CellState,
@@ -59,7 +60,9 @@ export class InputsNotes {
 
   /** Notes a node, if it is not noted yet. */
   note(row: number): void {
-    if (this.#rows.has(row)) return;
+    // Who packs places many in a row on one node.
+    if (row === this.#lastRow || this.#rows.has(row)) return;
+    this.#lastRow = row;
     this.#rows.add(row);
     const { nodes } = this.cell;
     const name = nodes.names[row];

@@ -19,6 +19,7 @@ function open(names: readonly string[], rate = { perSecond: 1_000, burst: 1_000 
     ...{ authority: authority.port, records, env: realEnv(), actor, rate, onNews: () => undefined },
     nowMs: () => nowMs,
     waitingIn: () => names.map(ref),
+    isParked: () => true,
     isPlacing: () => placing.isPlacing,
   });
   const drain = async (afterMs = 100): Promise<readonly string[]> => {
@@ -56,7 +57,7 @@ describe('Explanations', () => {
     explanations.lotWaits('lot', full);
     await drain();
     records.queue('r2');
-    explanations.joins('lot', ref('r2'), true);
+    explanations.joins('lot', ref('r2'));
     expect(await drain()).toEqual(['r2 NodeFull']);
     records.queue('r1');
     explanations.lotWaits('lot', full);
@@ -68,7 +69,7 @@ describe('Explanations', () => {
     explanations.lotWaits('lot', full);
     for (const name of ['r2', 'r3']) {
       records.queue(name);
-      explanations.joins('lot', ref(name), true);
+      explanations.joins('lot', ref(name));
     }
     expect([await drain(), await drain(), await drain()]).toEqual([
       ['r2 NodeFull'],
@@ -76,7 +77,7 @@ describe('Explanations', () => {
       ['r1 NodeFull'],
     ]);
     records.queue('r4');
-    explanations.joins('lot', ref('r4'), true);
+    explanations.joins('lot', ref('r4'));
     expect(await drain()).toEqual(['r4 NodeFull']);
   });
 

@@ -14,6 +14,8 @@ export interface ExplanationsParts {
   readonly actor: Actor;
   /** Those of a lot who wait. */
   readonly waitingIn: (lot: string) => Iterable<ReplicaRef>;
+  /** Whether the lot of one that waits is parked. */
+  readonly isParked: (replica: ReplicaRef) => boolean;
   /** Whether proposals are on their way, whose binding comes before words about those that wait. */
   readonly isPlacing: () => boolean;
   readonly onNews: () => void;
@@ -77,11 +79,11 @@ export class Explanations {
   }
 
   /** Another one came to a lot, or came back and may say something else by now. If the lot is parked it will have no turn of its own, so it is told what the lot was. */
-  joins(lot: string, replica: ReplicaRef, isParked: boolean): void {
+  joins(lot: string, replica: ReplicaRef): void {
     const told = this.#told.get(lot) ?? this.#walks.get(lot);
     if (told === undefined) return;
     told.isShort = true;
-    if (isParked) this.replicaWaits(replica, told.why);
+    if (this.parts.isParked(replica)) this.replicaWaits(replica, told.why);
   }
 
   replicaWaits(replica: ReplicaRef, why: Why): void {

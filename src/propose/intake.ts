@@ -1,15 +1,16 @@
 import { amountOf } from '../model/amount.js';
 import type { PriorityClass } from '../model/kinds/priority-class.js';
-import type { Replica } from '../model/kinds/replica.js';
 import type { Tenant } from '../model/kinds/tenant.js';
 import type { Workload } from '../model/kinds/workload.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
+import { plus } from '../model/plus.js';
 import type { Records } from '../model/ports.js';
 import { type NodeAccount, objectKey, type TenantAccount } from '../model/records.js';
-import type { PendingReplica } from './contract.js';
+import type { ReplicaState } from './replica-states.js';
+import type { ClassKey, PendingReplica } from './contract.js';
 import { CellTotal } from './cell-total.js';
 import type { GangDriver } from './gang-driver.js';
-import { type HeldReplicas, statusIn } from './held-replicas.js';
+import type { HeldReplicas } from './held-replicas.js';
 import { type Cure, curesOf, curesOfEasing, type Easing } from './queue/cures.js';
 import { CuresOfAMoment } from './queue/cures-of-a-moment.js';
 import type { LotFacts } from './queue/lots.js';
@@ -21,10 +22,14 @@ export interface IntakeParts {
   readonly held: HeldReplicas;
   readonly gangs: GangDriver;
   /** The picture of the cell, which is told of everything. */
-  readonly cell: { apply(key: string, value: unknown): void; takeEasings(): readonly Easing[] };
+  readonly cell: {
+    /** Returns the replica that the record is a part of. */
+    apply(key: string, value: unknown): ReplicaState | undefined;
+    replica(tenant: string, name: string): ReplicaState | undefined;
+    takeEasings(): readonly Easing[];
+  };
   /** Whether a workload is this scheduler's. */
   readonly isOwn: (tenant: string, workload: string) => boolean;
-  readonly nowMs: () => number;
   readonly onJoin: (lot: string, replica: PendingReplica) => void;
   /** Something may be there to do. */
   readonly onNews: () => void;
@@ -34,10 +39,23 @@ export interface IntakeParts {
 const isIgnored = (key: string): boolean => {
   const part = key[1];
   if (part === 'l' || part === 't' || part === 'm') return true;
-  return key.startsWith('/o/Event/') || key.startsWith('/s/Event/');
+  return (part === 'o' || part === 's') && key.startsWith('Event/', 3);
 };
 /** Records whose last value is kept, to see what their next one cures. */
-const compared = ['/a/', '/o/Node/', '/s/Node/', '/o/Workload/'] as const;
+const isCompared = (key: string): boolean =>
+  key[1] === 'a' || key.startsWith('Node/', 3) || key.startsWith('/o/Workload/');
+
+type Stored = NonNullable<ReplicaState['stored']>;
+
+/** What replicas of one revision have in common, and of their lot where that is the whole class. */
+interface ClassFacts extends LotFacts {
+  readonly tenant: string;
+  readonly workload: string;
+  readonly revision: string;
+  readonly classKey: ClassKey;
+  readonly isOwn: boolean;
+  readonly isDaemon: boolean;
+}
 
 /**
  * Takes in the records of the cell: who waits goes into the queue, who holds capacity among the held, and a change
@@ -46,10 +64,11 @@ const compared = ['/a/', '/o/Node/', '/s/Node/', '/o/Workload/'] as const;
 export class Intake {
   readonly #total = new CellTotal();
   readonly #before = new Map<string, unknown>();
-  // By `TENANT/NAME`, the uid that is in the queue or among the held.
-  readonly #uids = new Map<string, string>();
   readonly #cures = new CuresOfAMoment();
   readonly #faintCures = new CuresOfAMoment();
+  // The class that was looked up last, until an object changes that could say otherwise: replicas of a class come
+  // hundreds at a time.
+  #class: ClassFacts | undefined;
   #isTotalNew = false;
   #arePrioritiesNew = false;
 
@@ -64,20 +83,20 @@ export class Intake {
     return this.#faintCures.size > 0;
   }
 
-  take(key: string, value: unknown): void {
+  take(key: string, value: unknown, nowMs: number): void {
     if (isIgnored(key)) return;
     const { cell, held, onNews } = this.parts;
-    cell.apply(key, value);
-    if (key.startsWith('/s/Replica/')) return this.#statusChanged(key.slice('/s/Replica/'.length), value);
-    if (key.startsWith('/o/Replica/')) return this.#lookAt(key.slice('/o/Replica/'.length));
+    const replica = cell.apply(key, value);
+    // Nearly all that changes in a cell.
+    if (replica !== undefined) return this.#lookAt(replica, nowMs);
+    if (key[1] === 'o') this.#class = undefined;
     if (held.changed(key)) onNews();
-    if (key.startsWith('/s/Reservation/') || key.startsWith('/s/Gang/') || key.startsWith('/o/Gang/'))
-      this.#gangChanged(key);
+    if (key.startsWith('/s/Reservation/') || key.startsWith('Gang/', 3)) this.#gangChanged(key, nowMs);
     const before = this.#before.get(key);
     for (const cure of curesOf(key, before, value)) this.#remember(cure);
+    this.#note(key, before, value);
     if (value === undefined) this.#before.delete(key);
-    else if (compared.some((prefix) => key.startsWith(prefix))) this.#before.set(key, value);
-    this.#note(key, value);
+    else if (isCompared(key)) this.#before.set(key, value);
   }
 
   /** Wakes what the changes since the last call could have cured. */
@@ -106,10 +125,10 @@ export class Intake {
     }
   }
 
-  #note(key: string, value: unknown): void {
+  #note(key: string, before: unknown, value: unknown): void {
     const { queue } = this.parts;
     if (key.startsWith('/a/node/')) {
-      if (this.#total.set(key.slice('/a/node/'.length), value as NodeAccount | undefined))
+      if (this.#total.move(before as NodeAccount | undefined, value as NodeAccount | undefined))
         this.#isTotalNew = true;
     } else if (key.startsWith('/a/tenant/')) {
       const tenant = key.slice('/a/tenant/'.length);
@@ -127,75 +146,59 @@ export class Intake {
     this.parts.onNews();
   }
 
-  #gangChanged(key: string): void {
-    const { gangs, onNews } = this.parts;
+  #gangChanged(key: string, nowMs: number): void {
+    const { cell, gangs, onNews } = this.parts;
     const [, , kind, tenant = '', name = ''] = key.split('/');
     if (kind === 'Gang') gangs.stateChanged();
     else gangs.changed(tenant);
     onNews();
     // Members of a gang that has started are replicas like others.
     if (kind === 'Gang' && gangs.hasStarted(tenant, name))
-      for (const member of gangs.membersOf(tenant, name)) this.#lookAt(`${tenant}/${member.name}`);
-  }
-
-  /** Most changes are of those that are placed already, or have just been: nothing more need be known of them. */
-  #statusChanged(key: string, value: unknown): void {
-    // A parsed boundary: only statuses of replicas stand under these keys.
-    const stage = (value as { readonly status: Replica['status'] } | undefined)?.status?.stage;
-    if (stage === 'Queued' || stage === 'Scheduled') return this.#lookAt(key);
-    const known = this.#uids.get(key);
-    if (known === undefined) return;
-    this.#forget(known);
-    this.#uids.delete(key);
-  }
-
-  /** Puts a replica where it belongs now. */
-  #lookAt(key: string): void {
-    const { records, queue, held, gangs, onNews } = this.parts;
-    const status = statusIn<Replica>(records, `/s/Replica/${key}`);
-    // Its parts come one after the other: it is looked at with the second.
-    const stored =
-      status === undefined ? undefined : (records.read(`/o/Replica/${key}`) as Replica | undefined);
-    const uid = stored?.metadata.uid;
-    const known = this.#uids.get(key);
-    const isHeld = status?.stage === 'Scheduled' && status.hold !== undefined;
-    const isPending =
-      (status?.stage === 'Queued' || isHeld) && stored?.metadata.deletionTimestamp === undefined;
-    if (known !== undefined && (known !== uid || !isPending)) this.#forget(known);
-    if (stored === undefined || uid === undefined || !isPending) {
-      this.#uids.delete(key);
-      return;
-    }
-    const { workload, slot, revision, gang } = stored.spec;
-    const { namespace: tenant = '', name } = stored.metadata;
-    if (!this.parts.isOwn(tenant, workload)) return;
-    this.#uids.set(key, uid);
-    const replica: PendingReplica = {
-      tenant,
-      name,
-      uid,
-      classKey: `${tenant}/${revision}`,
-      workload,
-      slot,
-      sinceMs: this.parts.nowMs(),
-      ...(gang !== undefined && { gang }),
-    };
-    const hold = isHeld ? status.hold : undefined;
-    if (gang !== undefined && !gangs.hasStarted(tenant, gang)) gangs.add(replica, gang);
-    else gangs.remove(uid);
-    if (hold !== undefined) {
-      queue.remove(uid);
-      held.add({ tenant, name, uid, hold, ...(gang !== undefined && { gang }) });
-    } else {
-      held.remove(uid);
-      const isWaitingForGang = gang !== undefined && !gangs.hasStarted(tenant, gang);
-      if (!isWaitingForGang && queue.stateOf(uid) === undefined) {
-        const facts = this.#factsOf(replica);
-        queue.add(replica, facts);
-        this.parts.onJoin(facts.lot, replica);
+      for (const member of gangs.membersOf(tenant, name)) {
+        const replica = cell.replica(tenant, member.name);
+        if (replica !== undefined) this.#lookAt(replica, nowMs);
       }
+  }
+
+  /** Puts a replica where it belongs now. Its parts come one after the other: it is looked at with the second. */
+  #lookAt(state: ReplicaState, nowMs: number): void {
+    const { stored, status } = state;
+    const hold = status?.stage === 'Scheduled' ? status.hold : undefined;
+    const isPending =
+      (status?.stage === 'Queued' || hold !== undefined) && stored?.metadata.deletionTimestamp === undefined;
+    const uid = stored?.metadata.uid;
+    if (state.waitsAs !== undefined && (!isPending || state.waitsAs !== uid)) {
+      this.#forget(state.waitsAs);
+      state.waitsAs = undefined;
+    }
+    // Most changes are of those that are placed already, or have just been.
+    if (!isPending || stored === undefined || uid === undefined) return;
+    const facts = this.#factsOf(stored);
+    if (!facts.isOwn) return;
+    const { queue, held, gangs, onNews } = this.parts;
+    const { gang } = stored.spec;
+    const { tenant } = facts;
+    const isWaitingForGang = gang !== undefined && !gangs.hasStarted(tenant, gang);
+    // One that was nowhere need not be taken away from anywhere.
+    const isNew = state.waitsAs === undefined;
+    state.waitsAs = uid;
+    if (isWaitingForGang) gangs.add(pendingReplica(stored, facts, nowMs), gang);
+    else if (!isNew) gangs.remove(uid);
+    if (hold !== undefined) {
+      if (!isNew) queue.remove(uid);
+      held.add({ tenant, name: stored.metadata.name, uid, hold, ...(gang !== undefined && { gang }) });
+    } else {
+      if (!isNew) held.remove(uid);
+      if (!isWaitingForGang && (isNew || queue.stateOf(uid) === undefined))
+        this.#join(pendingReplica(stored, facts, nowMs), facts);
     }
     onNews();
+  }
+
+  #join(replica: PendingReplica, facts: ClassFacts): void {
+    const lot = facts.isDaemon ? `${facts.classKey} ${replica.slot}` : facts.lot;
+    this.parts.queue.add(replica, facts.isDaemon ? { ...facts, lot } : facts);
+    this.parts.onJoin(lot, replica);
   }
 
   #forget(uid: string): void {
@@ -205,15 +208,24 @@ export class Intake {
     gangs.remove(uid);
   }
 
-  #factsOf({ tenant, workload, slot, classKey }: PendingReplica): LotFacts {
-    const { records } = this.parts;
-    const isDaemon =
-      (records.read(objectKey('Workload', tenant, workload)) as Workload | undefined)?.spec.type === 'Daemon';
-    return {
-      lot: isDaemon ? `${classKey} ${slot}` : classKey,
+  #factsOf({ metadata: { namespace: tenant = '' }, spec }: Stored): ClassFacts {
+    const { workload, revision } = spec;
+    const last = this.#class;
+    if (last?.revision === revision && last.tenant === tenant && last.workload === workload) return last;
+    const { records, isOwn } = this.parts;
+    const classKey = `${tenant}/${revision}`;
+    const stored = records.read(objectKey('Workload', tenant, workload)) as Workload | undefined;
+    return (this.#class = {
+      tenant,
+      workload,
+      revision,
+      classKey,
+      lot: classKey,
+      isOwn: isOwn(tenant, workload),
+      isDaemon: stored?.spec.type === 'Daemon',
       priority: this.#priorityOf(classKey),
       amount: amountOf(this.#revision(classKey)?.spec.template.resources ?? {}),
-    };
+    });
   }
 
   #revision(classKey: string): WorkloadRevision | undefined {
@@ -227,4 +239,16 @@ export class Intake {
       | undefined;
     return found?.spec.value ?? 0;
   }
+}
+
+/** Written out: one is made for every replica, and a spread makes each larger and slower. */
+function pendingReplica(
+  { metadata: { name, uid }, spec: { slot, gang } }: Stored,
+  { tenant, classKey, workload }: ClassFacts,
+  nowMs: number,
+): PendingReplica {
+  // Whole ones: as many are noted in decisions as there are replicas, and fractions take longest to write.
+  const sinceMs = Math.floor(nowMs);
+  const replica = { tenant, name, uid, classKey, workload, slot, sinceMs };
+  return gang === undefined ? replica : plus(replica, { gang });
 }

@@ -2,7 +2,8 @@ import { type Amount, amountOf, ownValue } from '../model/amount.js';
 import { rankWeight } from '../model/rank.js';
 import type { NodeAccount } from '../model/records.js';
 import type { Stage } from '../model/stages.js';
-import type { CellState, ReplicaState } from './cell-state.js';
+import type { CellState } from './cell-state.js';
+import type { ReplicaState } from './replica-states.js';
 import type { NodeTable } from './node-table.js';
 import { type Occupant, type OccupiedNode, rankSteps } from './occupants.js';
 
@@ -115,13 +116,14 @@ export class Occupancy {
     };
   }
 
-  #occupant({ tenant, name, stored, status }: ReplicaState): Occupant | undefined {
+  #occupant({ stored, status }: ReplicaState): Occupant | undefined {
     const charge = status?.charge;
     if (stored === undefined || charge === undefined) return undefined;
+    const { namespace: tenant = '', name, uid } = stored.metadata;
     const className = this.cell.revision(`${tenant}/${stored.spec.revision}`)?.spec.priorityClassName;
     const priority = this.cell.priorityClasses.get(className ?? 'default')?.value ?? 0;
     return {
-      replica: { tenant, name, uid: stored.metadata.uid },
+      replica: { tenant, name, uid },
       workload: this.#workload(tenant, stored.spec.workload),
       rank: rankWeight(charge.rank, priority),
       isBorrowed: charge.rank === 'Borrowed',

@@ -123,7 +123,8 @@ export class Outbox<T> {
     this.#underWay -= batch.length;
     if (this.#isClosed) return;
     let known = 0;
-    for (const [index, sent] of batch.entries()) {
+    for (let index = 0; index < batch.length; index += 1) {
+      const sent = batch[index] as Sent<T>;
       const outcome = outcomes?.[index];
       if (outcome !== undefined && outcome.kind !== 'UnknownOutcome') {
         known += 1;

@@ -5,6 +5,7 @@ import type { Replica } from '../model/kinds/replica.js';
 import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
 import { type Reason, reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
+import type { ReplicaState } from './replica-states.js';
 import type { PendingReplica, Placement, PreemptionPlan, Turn, TurnMoment, TurnResult } from './contract.js';
 import { Explanations } from './explanations.js';
 import { type GangCore, GangDriver } from './gang-driver.js';
@@ -22,7 +23,9 @@ import type { SchedulerCounters } from './scheduler-counters.js';
 
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
 export interface SchedulingCore extends GangCore {
-  apply(key: string, value: unknown): void;
+  /** Takes in a record. Returns the replica that it is a part of, as it is now. */
+  apply(key: string, value: unknown): ReplicaState | undefined;
+  replica(tenant: string, name: string): ReplicaState | undefined;
   /** On the cell as it is now. What it places stays assumed. */
   propose(turn: Turn, at: TurnMoment): TurnResult;
   /** It could not say who would make room: it has to look at too many nodes for one stretch. */
@@ -90,6 +93,8 @@ export class SchedulingTerm {
   readonly #alarm: Alarm;
   readonly #actor: Actor;
   readonly #signal: AbortSignal;
+  /** In the ids of operations: terms and shards never share one. */
+  readonly #idPart: string;
   #operations = 0;
   #wokenAtMs = 0;
   #sweptAtMs = 0;
@@ -105,25 +110,26 @@ export class SchedulingTerm {
     const { env, records, authority, core, isOwn, lease, name } = parts;
     this.#startedAt = env.clock.monotonic();
     this.#signal = term.signal;
+    this.#idPart = `${lease}.${shownEpoch(term.epoch)}`;
     this.#alarm = new Alarm(env);
     this.#actor = { kind: 'scheduler', name, lease: { name: lease, epoch: term.epoch } };
     const nowMs = (): number => this.#nowMs();
     const onNews = (): void => this.#alarm.ring();
     const { random } = env;
-    const onJoin = (lot: string, replica: PendingReplica): void =>
-      this.#explanations.joins(lot, replica, this.#queue.stateOf(replica.uid) === 'parked');
+    const onJoin = (lot: string, replica: PendingReplica): void => this.#explanations.joins(lot, replica);
     this.#queue = new PendingQueue({ random, backoff, turnMax, onReturn: onJoin });
     this.#held = new HeldReplicas({ records, random, backoff });
     this.#explanations = new Explanations({
       ...{ authority, records, env, nowMs, onNews, actor: this.#actor },
       waitingIn: (lot) => this.#queue.waitingIn(lot),
+      isParked: ({ uid }) => this.#queue.stateOf(uid) === 'parked',
       isPlacing: () => this.underWay > 0,
     });
     const patience = new Patience({ env, nowMs });
     this.#sender = new RetrySender({ env, nowMs, patience, records, signal: this.#signal });
     this.#gangs = new GangDriver({
       ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, sender: this.#sender, isOwn },
-      ...{ policyRevision: parts.policyRevision, idPart: `${lease}.${shownEpoch(term.epoch)}` },
+      ...{ policyRevision: parts.policyRevision, idPart: this.#idPart },
       onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, { reason, message }),
     });
     this.#intake = new Intake({
@@ -134,7 +140,6 @@ export class SchedulingTerm {
         gangs: this.#gangs,
         cell: core,
         isOwn,
-        nowMs,
         onNews,
         onJoin,
       },
@@ -185,14 +190,14 @@ export class SchedulingTerm {
     // Followed before it is read: no change falls in between, and taking in a record twice changes nothing.
     records.follow((key, value) => {
       this.#changedAtMs = this.#nowMs();
-      this.#intake.take(key, value);
+      this.#intake.take(key, value, this.#changedAtMs);
     }, this.#signal);
     let left = recordsPerSlice;
     // Replicas last: their classes and priorities are known then.
     for (const prefix of ['/a/', '/e/', '/o/', '/s/'])
       for (const [key, value] of records.entries(prefix)) {
         if (this.#signal.aborted) return;
-        this.#intake.take(key, value);
+        this.#intake.take(key, value, this.#nowMs());
         left -= 1;
         if (left > 0) continue;
         left = recordsPerSlice;
@@ -280,10 +285,11 @@ export class SchedulingTerm {
       decider: { name, server, epoch: this.term.epoch },
       at: wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z'),
     });
+    const about: About = { decision, isHeld: false };
     for (const placement of result.placements) {
       const proposal = this.#proposal('bind', placement, version, decision.name);
       decision.propose(proposal);
-      this.#outbox.add(proposal, { decision, isHeld: false });
+      this.#outbox.add(proposal, about);
     }
     for (const plan of result.plans) this.#reserve(plan, version, decision);
     const placed = result.placements.length + result.plans.length;
@@ -323,7 +329,7 @@ export class SchedulingTerm {
     decision?: string,
   ): Proposal {
     const { tenant, name, uid } = replica;
-    const { lease, policyRevision } = this.parts;
+    const { policyRevision } = this.parts;
     this.#operations += 1;
     return {
       actor: this.#actor,
@@ -332,8 +338,8 @@ export class SchedulingTerm {
       nodeEpoch,
       snapshotRevision,
       policyRevision,
-      // One for each replica and attempt; terms and shards never share one.
-      operation: `${verb}/${uid}/${lease}.${shownEpoch(this.term.epoch)}.${this.#operations}`,
+      // One for each replica and attempt.
+      operation: `${verb}/${uid}/${this.#idPart}.${this.#operations}`,
       ...(decision !== undefined && { decision }),
       ...(devices !== undefined && { devices }),
     };

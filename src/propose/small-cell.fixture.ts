@@ -1,6 +1,8 @@
 import type { ReplicaStatus } from '../model/kinds/replica.js';
 import type { Authority, Outcome, Proposal, Records } from '../model/ports.js';
 import { leaseKey, objectKey, statusKey } from '../model/records.js';
+import { CellState } from './cell-state.js';
+import type { ReplicaState } from './replica-states.js';
 import type { Turn, TurnMoment, TurnResult, Wait } from './contract.js';
 import type { GangPlan } from './gangs.js';
 import type { SchedulingCore } from './scheduling-term.js';
@@ -79,6 +81,7 @@ const nodeEpoch = { cell: 1, number: 1 };
 
 /** A core for one node that counts replicas: enough to see what the shell does with its answers. */
 export class CountingCore implements SchedulingCore {
+  readonly #cell = new CellState();
   readonly assumed = new Set<string>();
   readonly isLooking = false;
   readonly reservingGangs = new Set<string>();
@@ -88,10 +91,14 @@ export class CountingCore implements SchedulingCore {
 
   constructor(private readonly records: Records) {}
 
-  apply(key: string, value: unknown): void {
+  apply(key: string, value: unknown): ReplicaState | undefined {
     const stage = (value as { status?: ReplicaStatus } | undefined)?.status?.stage;
     if (key.startsWith('/s/Replica/') && stage !== 'Queued')
       this.assumed.delete(key.slice('/s/Replica/'.length));
+    return this.#cell.apply(key, value);
+  }
+  replica(tenant: string, name: string): ReplicaState | undefined {
+    return this.#cell.replica(tenant, name);
   }
   unassume({ tenant, name }: { readonly tenant: string; readonly name: string }): void {
     this.assumed.delete(`${tenant}/${name}`);

@@ -117,11 +117,12 @@ const nothing: readonly never[] = [];
 
 /** What the change of a record can cure. A parsed boundary: only admitted records stand under these keys. */
 export function curesOf(key: string, before: unknown, after: unknown): readonly Cure[] {
+  // Before its key is taken apart: every bind changes one.
+  if (key.startsWith('/a/node/'))
+    return nodeCures(before as NodeAccount | undefined, after as NodeAccount | undefined);
   const [, root, kind = '', namespace = '', name = ''] = key.split('/', 5);
   switch (root) {
     case 'a':
-      if (kind === 'node')
-        return nodeCures(before as NodeAccount | undefined, after as NodeAccount | undefined);
       if (kind === 'tenant')
         return tenantCures(
           namespace,

@@ -62,6 +62,8 @@ export class PendingQueue {
   readonly #linesOf = new Map<string, Set<Line>>();
   readonly #parked = new ParkedLots();
   readonly #dues = new EventHeap<Due>();
+  // Lines whose share may be another one: ranked when a turn is taken, for every bind changes one.
+  readonly #unranked = new Set<Line>();
   // Highest priority first.
   #bands: Band[] = [];
   // Orders parking, waking, turns and due times.
@@ -136,6 +138,8 @@ export class PendingQueue {
   /** The next turn; whoever takes it answers with `answer`, and for each replica that does not get bound. */
   take(nowMs: number): LotTurn | undefined {
     this.#wakeDue(nowMs);
+    for (const line of this.#unranked) this.#rank(line);
+    this.#unranked.clear();
     const band = this.#nextBand();
     const line = band && nextLine(band);
     if (band === undefined || line === undefined) return undefined;
@@ -229,12 +233,12 @@ export class PendingQueue {
 
   /** The shares of a tenant changed: its account, its weight. */
   reorder(tenant: string): void {
-    for (const line of this.#linesOf.get(tenant) ?? []) this.#rank(line);
+    for (const line of this.#linesOf.get(tenant) ?? []) this.#unranked.add(line);
   }
 
   /** What the cell offers changed, and with it every share. */
   reorderAll(): void {
-    for (const lines of this.#linesOf.values()) for (const line of lines) this.#rank(line);
+    for (const lines of this.#linesOf.values()) for (const line of lines) this.#unranked.add(line);
   }
 
   /** Priorities changed: every lot goes to the band where it belongs now. */
@@ -343,18 +347,31 @@ export class PendingQueue {
     let band = this.#bands.find((one) => one.priority === priority);
     if (band === undefined) {
       band = {
-        ...{ priority, lines: new Map<string, Line>(), turns: 0, active: 0, lastTurn: 0 },
+        priority,
+        lines: new Map<string, Line>(),
         ready: new MovableHeap<Line>(hasSmallerShare),
         aside: new MovableHeap<Line>((a, b) => a.asideUntil < b.asideUntil),
+        turns: 0,
+        active: 0,
+        lastTurn: 0,
       };
       this.#bands = [...this.#bands, band].toSorted((a, b) => b.priority - a.priority);
     }
     let line = band.lines.get(tenant);
     if (line === undefined) {
       line = {
-        ...{ tenant, band, lots: new MovableHeap<Lot>(waitsLonger), parked: new Map<string, Parked>() },
+        tenant,
+        band,
+        lots: new MovableHeap<Lot>(waitsLonger),
+        parked: new Map<string, Parked>(),
         woken: new MovableHeap<Parked>(isParkedLonger),
-        ...{ share: 0, lastTurn: 0, failures: 0, asideUntil: 0, sinceProbe: 0, lotCount: 0, isActive: false },
+        share: 0,
+        lastTurn: 0,
+        failures: 0,
+        asideUntil: 0,
+        sinceProbe: 0,
+        lotCount: 0,
+        isActive: false,
       };
       band.lines.set(tenant, line);
       const lines = this.#linesOf.get(tenant);
@@ -387,11 +404,13 @@ export class PendingQueue {
   }
 
   #wait(item: Item, where: 'first' | 'last'): void {
+    const { lot } = item;
     item.state = 'waiting';
-    item.lot.waiting += 1;
-    if (where === 'first') item.lot.items.unshift(item);
-    else item.lot.items.push(item);
-    this.#place(item.lot);
+    lot.waiting += 1;
+    if (where === 'first') lot.items.unshift(item);
+    else lot.items.push(item);
+    // Behind others that wait it changes nothing of where the lot stands: that goes by its first.
+    if (where === 'first' || lot.waiting === 1) this.#place(lot);
   }
 
   #return(uid: string): Lot | undefined {

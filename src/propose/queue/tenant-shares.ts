@@ -47,8 +47,12 @@ export class TenantShares {
       part((used.cpuMilli ?? 0) + cpuMilli, total.cpuMilli),
       part((used.memoryBytes ?? 0) + memoryBytes, total.memoryBytes),
     );
-    for (const [name, offered] of Object.entries(total.devices ?? {}))
-      most = Math.max(most, part((used.devices?.[name] ?? 0) + (devices.get(name) ?? 0), offered));
+    // In place: asked for every replica that is handed out, and again when it is bound.
+    for (const name in total.devices)
+      most = Math.max(
+        most,
+        part((used.devices?.[name] ?? 0) + (devices.get(name) ?? 0), total.devices[name]),
+      );
     return most / weight;
   }
 
