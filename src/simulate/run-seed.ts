@@ -49,7 +49,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
   });
   const assertEnd = scenario.begin(world);
   for (const member of world.processes) member.start();
-  world.scheduleFaults();
+  world.scheduleFaults(scenario.chaosMs);
   await world.run(scenario.chaosMs);
   world.checkWhole();
   const checked = new Map<string, number>();
@@ -107,12 +107,18 @@ async function settle(world: World, { chaosMs, settleMs }: Scenario): Promise<vo
   for (let untilMs = chaosMs + settleMsMin; untilMs <= chaosMs + settleMs; untilMs += stillMs) {
     await world.run(untilMs);
     const last = world.commits.findLast(({ changes }) => changes.some(({ key }) => !key.startsWith('/l/')));
-    // Holds that are over are still to be deleted.
-    const isPending = [...world.history.under('/s/Reservation/')].some(
-      ([, value]) => !JSON.stringify(value).includes('"Held"'),
-    );
-    if (world.isBroken || (!isPending && (last?.atMs ?? 0) < untilMs - stillMs)) return;
+    if (world.isBroken || (!isPending(world) && (last?.atMs ?? 0) < untilMs - stillMs)) return;
   }
+}
+
+/** Whether something will still be written at its time: holds that are over are deleted, brakes are eased. */
+function isPending({ history }: World): boolean {
+  const isOver = [...history.under('/s/Reservation/')].some(
+    ([, value]) => !JSON.stringify(value).includes('"Held"'),
+  );
+  return (
+    isOver || [...history.under('/s/Region/')].some(([, value]) => JSON.stringify(value).includes('"Braked"'))
+  );
 }
 
 function windowsOf(world: World): LivenessFacts['windows'] {

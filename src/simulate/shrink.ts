@@ -1,6 +1,6 @@
 import type { Scenario } from './scenario.js';
 import { planOf, runSeed } from './run-seed.js';
-import type { CallFault, FaultPlan } from './world/fault-plan.js';
+import type { FaultPlan } from './world/fault-plan.js';
 
 /** A failing seed with as few faults as still make it fail. */
 export interface Shrunk {
@@ -46,7 +46,7 @@ export async function shrink(
 /** Each plan with one fault less. */
 function* smallerPlans({ rates, events }: FaultPlan): Generator<FaultPlan> {
   for (const index of events.keys()) yield { rates, events: events.toSpliced(index, 1) };
-  for (const kind of Object.keys(rates) as CallFault[]) {
+  for (const kind of Object.keys(rates) as (keyof FaultPlan['rates'])[]) {
     const { [kind]: _, ...rest } = rates;
     yield { rates: rest, events };
   }

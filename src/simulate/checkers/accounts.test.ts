@@ -257,7 +257,7 @@ describe('[S7] a hold is bound, released or expired, once', () => {
   });
 
   it('a hold of a committed gang is given up only where its node would not take its member', () => {
-    const givenUp = (close: (cell: HonestCell) => void): readonly string[] => {
+    const givenUp = (close: (cell: HonestCell) => unknown): readonly string[] => {
       const cell = queued();
       const metadata = { namespace: 'shop' };
       cell.object('controller-1', 'Gang', 'shop', 'g', { workload: 'web', minAvailable: 1 }, metadata);
@@ -274,5 +274,12 @@ describe('[S7] a hold is bound, released or expired, once', () => {
       '/s/Reservation/shop/hold-web-1-1 was given up; gang g is committed, and n1 takes its member',
     ]);
     expect(givenUp((cell) => cell.judge('n1', 'Lost'))).toEqual([]);
+    // It came back with less than it has promised.
+    const offer = (cell: HonestCell, allocatable: object): unknown =>
+      cell.transact('server-1', (draft) =>
+        draft.put('/a/node/n1', { ...(draft.get('/a/node/n1') as object), allocatable }),
+      );
+    expect(givenUp((cell) => offer(cell, { cpuMilli: 1 }))).toEqual([]);
+    expect(givenUp((cell) => offer(cell, { cpuMilli: 9_000, memoryBytes: 2 ** 33 }))).toHaveLength(1);
   });
 });

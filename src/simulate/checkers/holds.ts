@@ -1,6 +1,7 @@
-import { addAmounts, amountOf, sameAmount } from '../../model/amount.js';
+import { addAmounts, amountOf, countOf, eachResource, ownValue, sameAmount } from '../../model/amount.js';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
+import type { Charge } from '../../model/parts/charge.js';
 import { objectKey } from '../../model/records.js';
 import { isTerminal } from '../../model/stages.js';
 import { stateBefore } from './before-state.js';
@@ -71,13 +72,28 @@ function givenUp(before: CellView, cell: CellView, tenant: string, name: string)
       one.object('Gang', tenant, gang)?.status?.state === 'Committed' &&
       one.nodeEpoch(node)?.state === 'Open' &&
       one.object('Node', undefined, node)?.metadata.deletionTimestamp === undefined &&
-      brokenNodeRules(one, { tenant, workload, slot, revision, node }).length === 0,
+      brokenNodeRules(one, { tenant, workload, slot, revision, node }).length === 0 &&
+      isOffered(one, node, was.status?.charge),
   );
   return goesForward
     ? [
         `/s/Reservation/${tenant}/${name} was given up; gang ${gang} is committed, and ${node} takes its member`,
       ]
     : [];
+}
+
+/** A node may come back with less than it has promised: nothing new begins there then. */
+function isOffered(cell: CellView, node: string, charge: Charge | undefined): boolean {
+  const account = cell.nodeAccount(node);
+  if (account === undefined || charge === undefined) return false;
+  const { used, allocatable, devices } = account;
+  let isOver = false;
+  for (const [resource] of eachResource(amountOf(charge.amounts)))
+    if ((countOf(used, resource) ?? 0) > (countOf(allocatable, resource) ?? 0)) isOver = true;
+  const isGone = Object.entries(charge.devices ?? {}).some(([name, ids]) =>
+    ids.some((id) => !(ownValue(devices, name) ?? []).includes(id)),
+  );
+  return !isOver && !isGone;
 }
 
 /** Every gang that reserves, from scratch. */

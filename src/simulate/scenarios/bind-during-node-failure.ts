@@ -5,6 +5,9 @@ import { silence } from '../world/silence.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 
 const replicas = 3;
+// Long enough to be called late. Where it is waited for, far from the end of its lease: the first renewals afterwards may
+// get lost too.
+const silentMs = { committed: 20_000, notCommitted: 30_000 } as const;
 
 /** A bind whose request times out while its node falls silent; it had committed, or it had not. */
 function bindDuringNodeFailure(name: string, committed: boolean): Scenario {
@@ -36,8 +39,9 @@ function bindDuringNodeFailure(name: string, committed: boolean): Scenario {
           // meanwhile may call nobody late in that time, and whoever asks just then may get no answer; then it falls
           // silent again.
           const fallSilent = (): void => {
-            silence(world, `agent-${binding.node}`, servers, 30_000);
-            world.wire.after(29_500, () => {
+            const ms = committed ? silentMs.committed : silentMs.notCommitted;
+            silence(world, `agent-${binding.node}`, servers, ms);
+            world.wire.after(ms - 500, () => {
               const isPlaced = replicasOf(world, 'risk-api').some(
                 ({ metadata, status }) => metadata.name === binding.replica && status?.binding !== undefined,
               );

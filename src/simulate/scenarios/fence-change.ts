@@ -6,21 +6,24 @@ import { startFenceOperator, startHastySettler } from '../world/fence-operator.j
 import { type MachineNode, startMachineNode } from '../world/machine-node.js';
 import { silence } from '../world/silence.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
+import { whenSo } from '../world/when-so.js';
 import type { World } from '../world/world.js';
 
 const names = ['n1', 'n2', 'n3'] as const;
 const short = { ...fenceContract, permitSeconds: 40, windowSeconds: 50 };
-const loweredAtMs = 30_000;
-// What was permitted for long has run out, and the smaller window is in force.
-const cutAgainAtMs = 220_000;
-const movedByMs = cutAgainAtMs + 90_000;
+// Usually it is made shorter after half a minute; by then what it is about may not run yet, and is waited for.
+const usuallyMs = 30_000;
+const waitMsMax = 60_000;
+// From then on. What was permitted for long has run out, and the smaller window is in force.
+const cutAgainMs = 190_000;
+const movedMs = cutAgainMs + 90_000;
 
 /** The fence of a cell is made shorter while jobs run that were permitted for longer, and longer again. */
 export const fenceChange: Scenario = {
   name: 'fence-change',
   about:
     'the fence is made shorter as a node is cut off that was permitted more: the old window counts until that has run out',
-  chaosMs: movedByMs + 20_000,
+  chaosMs: usuallyMs + waitMsMax + movedMs + 20_000,
   settleMs: 200_000,
   plan: (usual) => ({
     rates: { 'network.requestLost': 0.01, 'network.replyLost': usual.rates['network.replyLost'] ?? 0 },
@@ -35,9 +38,11 @@ export const fenceChange: Scenario = {
     const machines = names.map((name, index) =>
       startMachineNode(world, servers, node(name, '2', { zone: index === 0 ? 'a' : 'b' })),
     );
+    let loweredAtMs = Number.POSITIVE_INFINITY;
+    const isPast = (ms: number) => () => world.time.nowMs >= loweredAtMs + ms;
     startFenceOperator(world, [
-      { atMs: loweredAtMs, fence: short },
-      { atMs: movedByMs, fence: fenceContract },
+      { isDue: isPast(0), fence: short },
+      { isDue: isPast(movedMs), fence: fenceContract },
     ]);
     startHastySettler(world);
     const problems: string[] = [];
@@ -48,22 +53,31 @@ export const fenceChange: Scenario = {
       return name;
     };
     // Just before: the last renewal that it hears of is one under the longer permit.
-    world.wire.after(loweredAtMs - 1 - (world.options.seed % 4) * 500, () => void cutOff(170_000));
-    world.wire.after(cutAgainAtMs, () => {
+    const beforeMs = 1 + (world.options.seed % 4) * 500;
+    const begin = (): void => {
+      cutOff(170_000);
+      loweredAtMs = world.time.nowMs + beforeMs;
+      world.wire.after(beforeMs + cutAgainMs, cutAgain);
+    };
+    const cutAgain = (): void => {
       const { windowSeconds } = fenceOf(world);
       if (windowSeconds !== short.windowSeconds) problems.push(`the window is still ${windowSeconds} s`);
       const name = cutOff(90_000);
-      world.wire.after(movedByMs - cutAgainAtMs - 1, () => {
+      world.wire.after(movedMs - cutAgainMs - 1, () => {
         const left = liveReplicasOf(world, 'once').filter(({ status }) => status?.binding?.node === name);
         if (left.length > 0) problems.push(`not moved within the smaller window: ${shownReplicas(left)}`);
       });
-    });
+    };
+    world.wire.after(usuallyMs - beforeMs, () =>
+      whenSo(world, () => runsOnce(machines) !== undefined, begin),
+    );
     return () => {
       const live = liveReplicasOf(world, 'once');
       const { windowSeconds } = fenceOf(world);
       return [
         ...problems,
         ...unlessSo(
+          [Number.isFinite(loweredAtMs), 'nothing ever ran, so nothing was shown'],
           [live.length === 1, `wanted one that runs once; there are ${shownReplicas(live)}`],
           [windowSeconds === fenceContract.windowSeconds, `the window is ${windowSeconds} s at the end`],
         ),

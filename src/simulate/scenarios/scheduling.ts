@@ -5,7 +5,8 @@ import { startAsker } from '../world/asker.js';
 import { liveReplicasOf, replicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
 import { noFaults } from '../world/fault-plan.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
-import { silence } from '../world/silence.js';
+import { cutOff, silence } from '../world/silence.js';
+import { whenSo } from '../world/when-so.js';
 import { wish } from '../world/wish.js';
 import type { World } from '../world/world.js';
 
@@ -34,9 +35,17 @@ export const scheduling: readonly Scenario[] = [
     name: '001-conservative-binding',
     about:
       'a job for one GPU whose quota is raised late and whose node is heard of late: it waits, says why, and goes on when the evidence comes',
-    chaosMs: 90_000,
+    chaosMs: 210_000,
     settleMs: 120_000,
-    plan: (usual) => ({ rates: { ...usual.rates, 'store.unavailable': 0 }, events: [] }),
+    // Somebody has to look at it, and for long enough to notice: who is started anew hears of no node, and calls none late
+    // before it has waited itself.
+    plan: (usual) => ({
+      rates: {
+        ...usual.rates,
+        ...{ 'store.unavailable': 0, 'store.crashBefore': 0, 'store.crashAfter': 0, 'shards.mistaken': 0 },
+      },
+      events: [],
+    }),
     begin: (world) => {
       const { servers, user } = startSmallCell(world, {
         nodes: [gpuNode],
@@ -63,9 +72,24 @@ export const scheduling: readonly Scenario[] = [
           }))
           .catch(() => world.wire.after(1_000, raise));
       };
-      // The node falls silent before its quota comes, and is heard of again long after.
-      world.wire.after(20_000, () => silence(world, 'agent-node-gpu-7', servers, 45_000));
-      world.wire.after(40_000, raise);
+      // The node falls silent before its quota comes, and is heard of again long after. What a replica is told may get
+      // lost and is then told again a minute later: nothing goes on before it was.
+      let heardAtMs = Number.POSITIVE_INFINITY;
+      const fallSilent = (): void => {
+        const heal = cutOff(world, 'agent-node-gpu-7', servers);
+        world.wire.after(20_000, raise);
+        world.wire.after(45_000, () =>
+          whenSo(
+            world,
+            () => seen.has('NodeStale') || seen.has('GateClosed'),
+            () => {
+              heal();
+              heardAtMs = world.time.nowMs;
+            },
+          ),
+        );
+      };
+      world.wire.after(20_000, () => whenSo(world, () => seen.has('QuotaExceeded'), fallSilent));
       let boundAtMs: number | undefined;
       const look = (): void => {
         if (nodesOf(liveReplicasOf(world, 'fraud-batch')).length > 0) boundAtMs ??= world.time.nowMs;
@@ -82,7 +106,10 @@ export const scheduling: readonly Scenario[] = [
             seen.has('NodeStale') || seen.has('GateClosed'),
             `that its node was not heard of was never told; told was ${[...seen].join(', ')}`,
           ],
-          [(boundAtMs ?? 0) >= 60_000, `it was bound at ${boundAtMs} ms, before its node was heard of again`],
+          [
+            (boundAtMs ?? 0) >= heardAtMs,
+            `it was bound at ${boundAtMs} ms, before its node was heard of again`,
+          ],
         );
       };
     },

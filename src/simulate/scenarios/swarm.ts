@@ -5,7 +5,7 @@ import { startPlacer } from '../world/placer.js';
 import { startServer } from '../world/start-server.js';
 import { startUser } from '../world/user.js';
 import type { Scenario } from '../scenario.js';
-import { callFaults, eventFaults } from '../world/fault-plan.js';
+import { callFaults, eventFaults, startFaults } from '../world/fault-plan.js';
 
 /** Everybody at once, everything going wrong: what no scenario was written for. */
 export const swarm: Scenario = {
@@ -55,5 +55,5 @@ export const swarm: Scenario = {
     'L8',
     'L9',
   ],
-  mustOccur: [...callFaults, ...eventFaults],
+  mustOccur: [...callFaults, ...startFaults, ...eventFaults],
 };

@@ -186,7 +186,10 @@ class ScriptedAgent {
         await this.#report(life, authority, epoch, replica, 'Released', 'Stopped');
         return;
       case 'Unknown':
-        if (running === undefined)
+        // What it was asked to stop has not failed, as a real agent has it.
+        if (running === undefined && replica.status.intent !== undefined)
+          await this.#report(life, authority, epoch, replica, 'Released', 'NotRunning');
+        else if (running === undefined)
           await this.#report(life, authority, epoch, replica, 'Failed', 'NotRunning', 1);
         else await this.#report(life, authority, epoch, replica, running.stage, 'StillThere');
         return;

@@ -17,6 +17,10 @@ export const callFaults = [
 ] as const;
 export type CallFault = (typeof callFaults)[number];
 
+/** Faults that strike a server as it is started, with the chance of each: it is wrong about the number of shards. */
+export const startFaults = ['shards.mistaken'] as const;
+export type StartFault = (typeof startFaults)[number];
+
 /** Faults that strike a process, or the way between two, for a while. */
 export const eventFaults = ['crash', 'pause', 'partition', 'storeCut', 'drift'] as const;
 export type EventFault = (typeof eventFaults)[number];
@@ -24,7 +28,7 @@ export type EventFault = (typeof eventFaults)[number];
 /** Faults that scenarios bring about, in a state that they choose: one way between a node and the servers is cut. */
 export type DirectedFault = 'oneWay.up' | 'oneWay.down';
 
-export type FaultKind = CallFault | EventFault | DirectedFault;
+export type FaultKind = CallFault | StartFault | EventFault | DirectedFault;
 
 export interface FaultEvent {
   readonly kind: EventFault;
@@ -37,7 +41,7 @@ export interface FaultEvent {
 
 /** All that goes wrong in one run. Data, so that a failing run can be tried again with less of it. */
 export interface FaultPlan {
-  readonly rates: Readonly<Partial<Record<CallFault, number>>>;
+  readonly rates: Readonly<Partial<Record<CallFault | StartFault, number>>>;
   readonly events: readonly FaultEvent[];
 }
 
@@ -63,7 +67,7 @@ const usualRates: Readonly<Record<CallFault, number>> = {
  * rarely: a run in which everything fails all the time explores little.
  */
 export function planFaults(random: Random, processes: number, untilMs: number): FaultPlan {
-  const rates: Partial<Record<CallFault, number>> = {};
+  const rates: Partial<Record<CallFault | StartFault, number>> = { 'shards.mistaken': 0.25 };
   for (const kind of callFaults)
     if (random.chance(0.6)) rates[kind] = usualRates[kind] * (0.3 + 3 * random.float());
   const events: FaultEvent[] = [];

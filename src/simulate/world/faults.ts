@@ -1,4 +1,4 @@
-import type { CallFault, FaultKind, FaultPlan } from './fault-plan.js';
+import type { CallFault, FaultKind, FaultPlan, StartFault } from './fault-plan.js';
 
 /** Says whether a fault strikes, and counts those that did. After `stop` none does. */
 export class Faults {
@@ -7,7 +7,7 @@ export class Faults {
 
   constructor(private readonly plan: FaultPlan) {}
 
-  strikes(kind: CallFault, random: { chance(probability: number): boolean }): boolean {
+  strikes(kind: CallFault | StartFault, random: { chance(probability: number): boolean }): boolean {
     const rate = this.plan.rates[kind] ?? 0;
     if (this.#isStopped || rate === 0 || !random.chance(rate)) return false;
     this.count(kind);

@@ -6,16 +6,17 @@ import type { SimProcess } from './sim-process.js';
 import type { World } from './world.js';
 
 const everyMs = 500;
+const lookMs = 100;
 
 /** An operator who wants the fence of the cell to be another one from some time on, and asks until it is. */
 export const startFenceOperator = (
   world: World,
-  wanted: readonly { readonly atMs: number; readonly fence: FenceRecord }[],
+  wanted: readonly { readonly isDue: () => boolean; readonly fence: FenceRecord }[],
 ): SimProcess =>
   world.addProcess('fence-operator', async (life) => {
     const { authority } = await world.reach(life);
-    for (const [index, { atMs, fence }] of wanted.entries()) {
-      await life.env.sleep(Math.max(0, atMs - world.time.nowMs));
+    for (const [index, { isDue, fence }] of wanted.entries()) {
+      while (!isDue()) await life.env.sleep(lookMs);
       for (;;) {
         const outcome = await authority
           .setFence({

@@ -16,6 +16,12 @@ import { meddleWithGang } from './meddle-gang.js';
 import { type ActorKind, none, played, pretend, pretended } from './played-actors.js';
 import type { World } from './world.js';
 
+interface Pace {
+  readonly everyMs: number;
+  /** It tries nothing but what is forbidden until some of it was refused: where that is what shall be shown. */
+  readonly insists?: boolean;
+}
+
 /**
  * Plays the controllers that are not there yet, and one that has lost its mind: right and wrong operations in any
  * order, under epochs that are over, on replicas that have gone on, on nodes that are not theirs. The one thing it
@@ -28,7 +34,7 @@ class Meddler {
   constructor(
     private readonly world: World,
     private readonly servers: readonly SimProcess[],
-    private readonly pace: { readonly everyMs: number },
+    private readonly pace: Pace,
   ) {
     this.member = world.addProcess('meddler', (life) => this.#main(life));
   }
@@ -127,7 +133,9 @@ class Meddler {
       const those = replicas.filter(({ status }) => wanted.includes(status?.stage ?? 'Queued'));
       return those.length === 0 || random.chance(0.2) ? replica : random.pick(those);
     };
-    if (random.chance(0.3)) return doForbidden(this.world, life, reach, authority, own, replicas, id);
+    const insists = this.pace.insists === true && this.world.refused === 0;
+    if (random.chance(0.3) || insists)
+      return doForbidden(this.world, life, reach, authority, own, replicas, id);
     const ref = refOf(replica);
     switch (random.integer(16)) {
       case 0: {

@@ -10,7 +10,6 @@ import { shardLease } from '../../propose/shard.js';
 import { Leadership } from '../../reconcile/runtime/leadership.js';
 import { MemoryStore } from '../../store/memory.js';
 import type { Reach } from './server.js';
-import { noFaults } from './fault-plan.js';
 import type { World } from './world.js';
 
 const usualShards = 2;
@@ -24,14 +23,11 @@ interface SchedulersOptions {
 
 /**
  * The schedulers of a server, one for each shard. While faults go on, a server may believe in another number of shards
- * than the others do: then schedulers overlap, as while somebody changes that number.
+ * than the others do: then schedulers overlap, and some work is nobody's, as while somebody changes that number.
  */
 export async function runSchedulers(world: World, reach: Reach, options: SchedulersOptions): Promise<void> {
   const { env } = reach.life;
-  // It is a fault like others: where a scenario has none by chance, work must not be left to nobody.
-  const hasFaults = world.options.plan !== noFaults;
-  const isMistaken = !world.faults.isStopped && env.random.chance(0.25) && hasFaults;
-  if (isMistaken) {
+  if (world.faults.strikes('shards.mistaken', env.random)) {
     const stop = new AbortController();
     const running = runShards(world, reach, options, mistakenShards, stop.signal);
     while (!world.faults.isStopped) await env.sleep(lookMs);

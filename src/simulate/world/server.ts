@@ -60,12 +60,13 @@ export async function reachStore(life: Life, store: Store, checks: Checks): Prom
 
 /** Changes that wake controllers, some of which wake nobody: what waits for them is found by the next resync. */
 export const wakeUpsOf = ({ objects, life }: Reach, faults: Faults): Pick<Objects, 'follow'> => ({
-  follow: (onChange, onGap, signal) =>
+  follow: (onChange, onGap, signal, ofKinds) =>
     objects.follow(
       (change: ObjectChange) => {
         if (!faults.strikes('wakeUp.dropped', life.env.random)) onChange(change);
       },
       onGap,
       signal,
+      ofKinds,
     ),
 });

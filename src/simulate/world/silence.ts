@@ -3,12 +3,16 @@ import type { World } from './world.js';
 
 type Servers = readonly Pick<SimProcess, 'name'>[];
 
-/** Cuts an agent off from every server for a while. */
-export function silence(world: World, agent: string, servers: Servers, forMs: number): void {
-  const { faults, network, wire } = world;
+/** Cuts an agent off from every server, until what is returned is called. */
+export function cutOff({ faults, network }: World, agent: string, servers: Servers): () => void {
   faults.count('partition');
   for (const server of servers) network.cut({ name: agent }, server);
-  wire.after(forMs, () => servers.forEach((server) => network.heal({ name: agent }, server)));
+  return () => servers.forEach((server) => network.heal({ name: agent }, server));
+}
+
+/** Cuts an agent off from every server for a while. */
+export function silence(world: World, agent: string, servers: Servers, forMs: number): void {
+  world.wire.after(forMs, cutOff(world, agent, servers));
 }
 
 /** For a while an agent is heard by no server, but hears what they send. */

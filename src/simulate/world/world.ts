@@ -191,11 +191,15 @@ export class World {
     this.#violated([{ rule, revision: Number(outcome.revision), message: `${what} was committed` }]);
   }
 
-  /** Schedules what the plan lets go wrong; crashed processes are started again when their time is over. */
-  scheduleFaults(): void {
+  /**
+   * Schedules what the plan lets go wrong; crashed processes are started again when their time is over. Nobody sleeps for
+   * longer than faults go on: what wakes up later would be one more of them, in a cell that is called calm.
+   */
+  scheduleFaults(untilMs: number): void {
     for (const event of this.options.plan.events)
       this.wire.after(event.atMs, () => {
-        if (!this.faults.isStopped) this.#strike(event);
+        const forMs = Math.min(event.forMs, untilMs - event.atMs);
+        if (!this.faults.isStopped) this.#strike(event.kind === 'pause' ? { ...event, forMs } : event);
       });
   }
 
