@@ -1,21 +1,12 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { realEnv } from '../src/env/real.js';
-import type { Proposal } from '../src/model/ports.js';
-import { LmdbStore } from '../src/store/lmdb.js';
-import { openLmdb } from '../src/store/lmdb-environment.js';
 import { scratchDirectory } from '../testing/scratch.js';
-import { type CellShape, openBindCell } from './bind-cell.js';
-import {
-  type BindCell,
-  bindAll,
-  type BindLoad,
-  rawSeconds,
-  WriteRecorder,
-  type Written,
-} from './bind-load.js';
+import type { CellShape } from './bind-cell.js';
+import type { BindChildOptions, BindRound } from './bind-child.js';
 import { bindConflicts } from './bind-conflicts.js';
 import { bindOnEtcd } from './bind-etcd.js';
 import { type Bench, type Figure } from './measure.js';
+import { OwnProcess } from './own-process.js';
 
 const nodes = 5_000;
 const tenants = 20;
@@ -25,61 +16,36 @@ const rounds = 5;
 const roundsWithWarmUp = rounds + 1;
 const [fewCharged, manyCharged] = [10, 100_000];
 
-interface Measured extends BindLoad {
-  readonly written: Written;
-}
-
-/** A cell on lmdb whose replicas are bound some at a time. */
-async function openLmdbCell(dir: string, shape: Omit<CellShape, 'nodes'>) {
-  const recorder = new WriteRecorder();
-  const store = await LmdbStore.open({ dir, env: realEnv(), onBatch: recorder.onBatch });
-  const cell: BindCell = await openBindCell(recorder.over(store), realEnv(), { ...shape, nodes });
-  let next = 0;
-  const take = (count: number): Proposal[] => cell.proposals.slice(next, (next += count));
-  return {
-    async round(): Promise<Measured> {
-      recorder.start();
-      const load = await bindAll(cell, take(bindsPerRound));
-      return { ...load, written: recorder.stop() };
-    },
-    async close(): Promise<void> {
-      await cell.cache.close();
-      await store.close();
-    },
-  };
+/** A cell in a process of its own: its garbage is nobody else's. */
+async function openCell(dir: string, shape: Omit<CellShape, 'nodes'>) {
+  const options: BindChildOptions = { dir, shape: { ...shape, nodes }, bindsPerRound };
+  mkdirSync(dir, { recursive: true });
+  const cell = new OwnProcess(new URL('bind-child.js', import.meta.url), options);
+  await cell.answer();
+  return { round: () => cell.ask<BindRound>('round'), close: () => cell.close() };
 }
 
 const median = <T>(list: readonly T[], by: (one: T) => number): T =>
   list.toSorted((a, b) => by(a) - by(b))[Math.floor(list.length / 2)] as T;
-const best = (list: readonly BindLoad[]): number => Math.max(...list.map(({ perSecond }) => perSecond));
-const speed = ({ perSecond }: BindLoad): number => perSecond;
+const best = (list: readonly BindRound[]): number => Math.max(...list.map(({ perSecond }) => perSecond));
+const speed = ({ perSecond }: BindRound): number => perSecond;
 
 async function bindOnLmdb(print: (figure: Figure) => void): Promise<void> {
   const scratch = scratchDirectory('bench-bind');
-  const open = (name: string, shape: Omit<CellShape, 'nodes'>) =>
-    openLmdbCell(join(scratch.path, name), shape);
+  const open = (name: string, shape: Omit<CellShape, 'nodes'>) => openCell(join(scratch.path, name), shape);
   const replicas = roundsWithWarmUp * bindsPerRound;
   const spread = await open('spread', { tenants, replicas });
   const hot = await open('hot', { tenants: 1, replicas, chargedBefore: fewCharged });
   const large = await open('large', { tenants: 1, replicas, chargedBefore: manyCharged });
-  const raw = openLmdb(join(scratch.path, 'raw'), 'flush');
-  const runs = {
-    spread: [] as Measured[],
-    hot: [] as Measured[],
-    large: [] as Measured[],
-    raw: [] as number[],
-  };
+  const runs = { spread: [] as BindRound[], hot: [] as BindRound[], large: [] as BindRound[] };
   for (const cell of [spread, hot, large]) await cell.round();
   for (let round = 0; round < rounds; round++) {
-    const one = await spread.round();
-    runs.spread.push(one);
-    runs.raw.push(bindsPerRound / rawSeconds(raw, one.written));
+    runs.spread.push(await spread.round());
     runs.hot.push(await hot.round());
     runs.large.push(await large.round());
   }
   const usual = median(runs.spread, speed);
-  const rawUsual = median(runs.raw, (value) => value);
-  const { written } = usual;
+  const rawUsual = median(runs.spread, ({ rawPerSecond }) => rawPerSecond).rawPerSecond;
   print({
     name: `${tenants} tenants: binds, flushed`,
     value: usual.perSecond,
@@ -89,10 +55,10 @@ async function bindOnLmdb(print: (figure: Figure) => void): Promise<void> {
   });
   print({ name: `${tenants} tenants: the best of ${rounds} rounds`, value: best(runs.spread), unit: '/s' });
   print({ name: 'processor time a bind', value: usual.cpuMicrosPerBind, unit: 'µs' });
-  print({ name: 'puts a bind', value: written.puts / bindsPerRound, unit: '' });
-  print({ name: 'bytes a bind', value: written.bytes / bindsPerRound, unit: '' });
-  print({ name: 'binds a transaction', value: bindsPerRound / written.transactions, unit: '' });
-  print({ name: 'binds a flush', value: bindsPerRound / written.flushes.length, unit: '' });
+  print({ name: 'puts a bind', value: usual.puts / bindsPerRound, unit: '' });
+  print({ name: 'bytes a bind', value: usual.bytes / bindsPerRound, unit: '' });
+  print({ name: 'binds a transaction', value: bindsPerRound / usual.transactions, unit: '' });
+  print({ name: 'binds a flush', value: bindsPerRound / usual.flushes, unit: '' });
   const hotUsual = median(runs.hot, speed);
   const largeUsual = median(runs.large, speed);
   print({
@@ -117,7 +83,6 @@ async function bindOnLmdb(print: (figure: Figure) => void): Promise<void> {
     unit: 'µs',
   });
   for (const cell of [spread, hot, large]) await cell.close();
-  await raw.close();
   scratch.remove();
 }
 

@@ -7,7 +7,8 @@ import { onCoreClock } from './on-core.js';
 import { openScheduleCell, type ScheduleCell, workloadSpec } from './schedule-cell.js';
 
 const [stormReplicas, stormWorkloads] = [50_000, 10];
-const rounds = 3;
+// Each waits for some two hundred flushes, and the disk is not always as fast: the middle one counts.
+const rounds = 7;
 // Long enough for a cell that has just started to come to rest.
 const restMs = 5_000;
 // A storm is then still being told why it waits; past a minute everybody would meet the first resync as well.
