@@ -170,7 +170,7 @@ describe('versioned objects', () => {
         if (right(field, value)) continue;
         const broken = (live: BerthObject): BerthObject => ({
           ...live,
-          metadata: { ...live.metadata, [field]: value } as BerthObject['metadata'],
+          metadata: { ...live.metadata, [field]: value },
         });
         const named = async (write: Promise<unknown>, how: string): Promise<void> => {
           const { message } = await failsWith(write, 'Invalid');
