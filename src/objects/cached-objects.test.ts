@@ -55,6 +55,33 @@ describe('objects as controllers in the same process see them', () => {
     expect(seen).toHaveLength(2);
   });
 
+  it('tell all others when one fails, which has a gap to look into', async () => {
+    const { env, port } = await open();
+    const { signal } = new AbortController();
+    const seen: string[] = [];
+    let isFirst = true;
+    port.follow(
+      () => {
+        if (isFirst) {
+          isFirst = false;
+          throw new BerthError('StoreClosed', 'so it says');
+        }
+        seen.push('told again');
+      },
+      () => seen.push('gap'),
+      signal,
+    );
+    port.follow(
+      ({ object }) => seen.push(object.metadata.name),
+      () => seen.push('no gap of its own'),
+      signal,
+    );
+    await port.create('Region', undefined, region('eu'));
+    await port.create('Region', undefined, region('us'));
+    while (!seen.includes('us')) await env.sleep(1);
+    expect(seen).toEqual(['gap', 'eu', 'told again', 'us']);
+  });
+
   it('tell many, each of the kinds it asked for, from when it began until it goes', async () => {
     const { env, port } = await open();
     const seen: string[] = [];

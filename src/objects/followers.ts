@@ -62,7 +62,7 @@ export class Followers {
           for (const { revision, changes } of sets)
             for (const change of changes)
               for (const follower of this.#of(change.kind))
-                if (revision > follower.after && !follower.isOver) follower.onChange(change);
+                if (revision > follower.after && !follower.isOver) this.#tellOne(follower, change);
       } catch (error) {
         if (isBerthError(error, 'StoreClosed')) return;
       }
@@ -73,6 +73,16 @@ export class Followers {
         follower.after = after;
         follower.onGap();
       }
+    }
+  }
+
+  /** One that fails has missed something; the others have not. */
+  #tellOne(follower: Follower, change: ObjectChange): void {
+    try {
+      follower.onChange(change);
+    } catch {
+      follower.after = this.cache.revision;
+      follower.onGap();
     }
   }
 

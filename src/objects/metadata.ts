@@ -41,10 +41,16 @@ function finalizersBy(
  * Whether what the server itself reads of metadata, before the schema has looked at it, is of the right shape. What is
  * not goes to admission as it came, which names the field.
  */
-export const isReadable = ({ generateName = '', finalizers }: ObjectMeta): boolean =>
-  typeof generateName === 'string' &&
-  (finalizers === undefined ||
-    (Array.isArray(finalizers) && finalizers.every((name) => typeof name === 'string')));
+export function isReadable(asked: ObjectMeta): boolean {
+  // Clients write null for what they leave out.
+  const generateName: unknown = asked.generateName ?? '';
+  const finalizers: unknown = asked.finalizers ?? [];
+  return (
+    typeof generateName === 'string' &&
+    Array.isArray(finalizers) &&
+    finalizers.every((name) => typeof name === 'string')
+  );
+}
 
 /** The metadata of a new object: what the server decides is decided here, whatever the client wrote. */
 export function newMetadata(

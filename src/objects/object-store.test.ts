@@ -159,6 +159,17 @@ describe('versioned objects', () => {
     expect([opened.cache.get(tenant), opened.cache.get(keyOf('a'))]).toEqual([undefined, undefined]);
   });
 
+  it('take null for finalizers that are left out', async () => {
+    const nothing = { finalizers: null } as unknown as object;
+    expect((await create('a', {}, nothing)).metadata.finalizers).toBeUndefined();
+    const change = (live: BerthObject): BerthObject => ({
+      ...live,
+      metadata: { ...live.metadata, ...nothing },
+    });
+    const { object } = await opened.objects.modify(Workload, keyOf('a'), 'spec', change);
+    expect(object.metadata.finalizers).toBeUndefined();
+  });
+
   it('with metadata of the wrong shape are refused with the field, whoever creates, replaces or applies them', async () => {
     await create('a');
     const wrong: readonly unknown[] = ['text', 7, true, { a: 1 }, [7], [null], [['x']], [{ a: 1 }]];

@@ -27,6 +27,8 @@ const knownMax = 500_000;
 const deletionsMax = 100_000;
 // So many keys that were not there have to be asked for until it is worth while to learn all that are.
 const absencesMin = 1_000;
+// Where they were too many to be known it is tried again after so many more.
+const absencesTillNextTry = 10 * knownMax;
 // Some half a millisecond of learning.
 const learnedAtOnce = 500;
 // A key that is written has a guard at most so many places after that of the key before it, or it is looked up again.
@@ -190,8 +192,8 @@ export class LmdbNewest {
     if (this.#known.size >= knownMax) {
       this.#letGo();
       for (const written of this.#unflushed) this.#known.set(written.key, written);
-      // Not all can be known, so the disk is asked from now on.
-      this.#absences = Number.NEGATIVE_INFINITY;
+      // Not all can be known, so the disk is asked, until so much has come and gone that they may be fewer.
+      this.#absences = -absencesTillNextTry;
     }
     this.#known.set(key, one);
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../testing/scratch.js';
@@ -327,6 +327,21 @@ describe('the lmdb store', () => {
     const again = await open();
     expect((await again.read(everyKey)).entries).toHaveLength(200);
     await again.close();
+  });
+
+  it('does not open its files again for a turn that it has waited for longer than it was open', async () => {
+    const late: (() => void)[] = [];
+    const env = { ...realEnv(), yield: () => new Promise<void>((resolve) => late.push(resolve)) };
+    const dir = join(scratch.path, 'store');
+    const store = await LmdbStore.open({ dir, env });
+    // As many keys as it judges at a time: it wants another turn, and then there is nothing left to judge.
+    const sent = Array.from({ length: 168 }, (_, index) => write(store, ...sixty(`/${index}`, 'put')));
+    await Promise.all(sent);
+    await store.close();
+    expect(late.length).toBeGreaterThan(0);
+    for (const resolve of late) resolve();
+    await realEnv().sleep(50);
+    expect(readFileSync('/proc/self/maps', 'utf8')).not.toContain(dir);
   });
 
   it('tells callers to come back when more are waiting than it will hold', async () => {

@@ -181,6 +181,8 @@ export class LmdbStore implements Store {
   }
 
   #judgeSome(): void {
+    // Also where it was asked for before everything was judged, and the files have been closed since.
+    if (this.#queue.size === 0) return;
     try {
       this.#known.learnSome();
     } catch (error) {
