@@ -1,8 +1,9 @@
 import { nodeAccountKey, objectKey, statusKey } from '../src/model/records.js';
 import { CellPreemption } from '../src/propose/cell-preemption.js';
-import { gangPlanner } from '../src/propose/cell-gangs.js';
+import { GangPlanning } from '../src/propose/gang-planning.js';
 import type { PendingReplica } from '../src/propose/contract.js';
 import { PreemptionPlanner } from '../src/propose/preemption.js';
+import { RankCache } from '../src/propose/rank-cache.js';
 import { builtinPolicy } from '../src/model/policy.js';
 import { DecideCell, gibi } from './decide-cell.js';
 import type { Bench, Figure } from './measure.js';
@@ -87,6 +88,37 @@ function firstLook(view: CellPreemption): Pick<Figure, 'value' | 'unit' | 'targe
   return { value: longestMs, unit: 'ms, its longest stretch', target: { atMost: 20 } };
 }
 
+/** A gang is planned in stretches that others run between: the longest of them. */
+function longestStretch(
+  { cell }: DecideCell,
+  view: CellPreemption,
+  classKey: string,
+  members: number,
+): Pick<Figure, 'value' | 'unit' | 'target'> {
+  const options = { policy: builtinPolicy, seed: 1, ages: () => 0, ranks: new RankCache() };
+  const planner = new PreemptionPlanner(view);
+  const replicas = pendingOf(classKey, members);
+  const onCoreMs = onCoreClock();
+  let bestMs = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 3; round++) {
+    const planning = new GangPlanning({ cell, planner, options }, replicas, members);
+    let longestMs = 0;
+    for (let isOver = false; !isOver;) {
+      const fromMs = onCoreMs();
+      // As the driver of gangs: half of what others may be kept waiting for.
+      const mayGoOn = (): boolean => onCoreMs() - fromMs < 8;
+      const plan = planning.goOn({ version: '1', ageMs: 0, mayGoOn });
+      if (view.isLooking) view.look();
+      longestMs = Math.max(longestMs, onCoreMs() - fromMs);
+      isOver = plan !== undefined;
+      if (isOver && plan?.kind !== 'Places') throw new Error(`the gang found no places: ${plan?.kind}`);
+    }
+    for (const replica of replicas) cell.unassume(replica);
+    bestMs = Math.min(bestMs, longestMs);
+  }
+  return { value: bestMs, unit: 'ms, its longest stretch', target: { atMost: 20 } };
+}
+
 export const preemptBench: Bench = {
   name: 'preempt',
   title: `victims among ${nodes * perNode} replicas on ${nodes} nodes, in time of the processor`,
@@ -115,11 +147,8 @@ export const preemptBench: Bench = {
     measured('two victims', 10, () => planFor(small));
     measured('many victims', 10, () => planFor(large));
     measured('100 replicas, two victims each', 100, () => planFor(small, 100));
-    const plan = gangPlanner(cell.cell, view, { policy: builtinPolicy, seed: 1, ages: () => 0 });
-    measured('a gang of 100, two victims each', 100, () => {
-      const planned = plan(pendingOf(small, 100), 100);
-      if (planned.kind === 'Places') for (const { replica } of planned.places) cell.cell.unassume(replica);
-    });
+    print({ name: 'a gang of 100, two victims each', ...longestStretch(cell, view, small, 100) });
+    print({ name: 'a gang of 1,000, two victims each', ...longestStretch(cell, view, small, 1_000) });
     return Promise.resolve();
   },
 };

@@ -73,8 +73,11 @@ export interface PlacementFacts {
   readonly nodes: number;
   /** Nodes that nothing speaks against, quota aside: how many, and some of them. */
   readonly fits: { readonly count: number; readonly nodes: readonly string[] };
-  /** Where the scheduler would make room for it although no node takes it now, and how many would have to leave for it. */
-  readonly room?: { readonly node: string; readonly evictions: number };
+  /**
+   * Where the scheduler would make room for it although no node takes it now, and how many would have to leave for it.
+   * Of a gang: the first of so many nodes.
+   */
+  readonly room?: { readonly node: string; readonly nodes?: number; readonly evictions: number };
   /** For each reason how many nodes it rules out, and some of them. A node may have several reasons. */
   readonly rejections: readonly {
     readonly reason: string;

@@ -54,11 +54,6 @@ export class CandidateOrder {
     }
   }
 
-  /** In no order in particular. */
-  *all(): Generator<Candidate> {
-    for (const { members } of this.#buckets) yield* members;
-  }
-
   #bucketOf({ rank, evictions }: Candidate): Bucket | undefined {
     for (const bucket of this.#buckets)
       if (bucket.rank === rank && bucket.evictions === evictions) return bucket;

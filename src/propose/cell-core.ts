@@ -6,8 +6,9 @@ import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
 import type { ReplicaState } from './replica-states.js';
 import type { NodeAgeMs, PendingReplica, Turn, TurnMoment, TurnResult, Wait } from './contract.js';
-import { gangMember, gangPlanner, gangView } from './cell-gangs.js';
-import type { GangMember, GangMoment, GangView } from './gangs.js';
+import { gangMember, gangView } from './cell-gangs.js';
+import { GangPlanning } from './gang-planning.js';
+import type { GangMember, GangView } from './gangs.js';
 import type { Plugin } from './plugin.js';
 import { PreemptionPlanner } from './preemption.js';
 import { propose } from './propose.js';
@@ -30,13 +31,10 @@ export class CellCore {
   readonly #preemption: CellPreemption;
   readonly #planner: PreemptionPlanner;
   readonly #ranks = new RankCache();
-  /** Places for at least so many, or for none. What it returns is assumed. */
-  readonly planGang: GangMoment['plan'];
 
   constructor(private readonly options: CellCoreOptions) {
     this.#preemption = new CellPreemption(this.cell, options);
     this.#planner = new PreemptionPlanner(this.#preemption);
-    this.planGang = gangPlanner(this.cell, this.#preemption, plus(options, { ranks: this.#ranks }));
   }
 
   gangView(tenant: string, name: string, sinceMs: number): GangView | undefined {
@@ -49,6 +47,11 @@ export class CellCore {
 
   gangMember(replica: PendingReplica): GangMember | undefined {
     return gangMember(this.cell, replica);
+  }
+
+  planGang(replicas: readonly PendingReplica[], atLeast: number): GangPlanning {
+    const options = plus(this.options, { ranks: this.#ranks });
+    return new GangPlanning({ cell: this.cell, planner: this.#planner, options }, replicas, atLeast);
   }
 
   apply(key: string, value: unknown): ReplicaState | undefined {

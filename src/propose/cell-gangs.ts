@@ -1,12 +1,8 @@
 import type { CellState } from './cell-state.js';
-import type { PendingReplica, Placement } from './contract.js';
-import { gangPlaces } from './gang-places.js';
-import type { GangMember, GangMoment, GangView } from './gangs.js';
-import type { PreemptionCell } from './preemption-cell.js';
-import { PreemptionPlanner } from './preemption.js';
-import { propose, type ProposeOptions } from './propose.js';
+import type { PendingReplica } from './contract.js';
+import type { GangMember, GangView } from './gangs.js';
 
-/** Gangs and their members as a picture of the cell shows them, and places for them on it. */
+/** Gangs and their members as a picture of the cell shows them. */
 
 /** Undefined for one that is gone. `sinceMs`: since when the scheduler has seen it in this state. */
 export function gangView(
@@ -56,32 +52,4 @@ export function gangMember(cell: CellState, replica: PendingReplica): GangMember
       state: !isHonoured ? 'Broken' : (held.awaits ?? []).length > 0 ? 'Awaits' : 'Ready',
     },
   };
-}
-
-/**
- * Places for a gang on this picture. What it returns is assumed in the cell, like all that is proposed; where it returns
- * nothing, nothing is.
- */
-export const gangPlanner =
-  (cell: CellState, preemption: PreemptionCell, options: ProposeOptions): GangMoment['plan'] =>
-  (replicas, atLeast) => {
-    const byUid = new Map(replicas.map((replica) => [replica.uid, replica]));
-    return gangPlaces(replicas, atLeast, {
-      place: (classKey, members) => {
-        const { placements, waits } = propose(cell, { classKey, replicas: members.map(alone) }, options);
-        const asMember = (placement: Placement): Placement => ({
-          ...placement,
-          replica: byUid.get(placement.replica.uid) ?? placement.replica,
-        });
-        return { placements: placements.map(asMember), waits };
-      },
-      preempt: (classKey, members) => new PreemptionPlanner(preemption).plan(classKey, members),
-      undo: (replica) => cell.unassume(replica),
-    });
-  };
-
-/** As if it were in no gang: whether all find a place is judged here. */
-function alone(replica: PendingReplica): PendingReplica {
-  const { gang: _, ...rest } = replica;
-  return rest;
 }

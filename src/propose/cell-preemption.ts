@@ -31,6 +31,11 @@ export class CellPreemption implements PreemptionCell {
     { readonly plan: PreemptionPlan; readonly victims: readonly SpokenFor[] }
   >();
 
+  readonly #planned = new WeakMap<
+    OccupiedNode,
+    { readonly victims: readonly SpokenFor[]; readonly made: OccupiedNode }
+  >();
+
   constructor(
     private readonly cell: CellState,
     private readonly options: { readonly seed: number } & VerdictOptions,
@@ -91,7 +96,7 @@ export class CellPreemption implements PreemptionCell {
       const node = this.#occupancy.at(row);
       if (node === undefined) continue;
       const victims = spokenFor.get(node.name);
-      yield victims === undefined ? node : withPlans(node, victims);
+      yield victims === undefined ? node : this.#afterPlans(node, victims);
     }
   }
 
@@ -137,6 +142,16 @@ export class CellPreemption implements PreemptionCell {
     if (known !== undefined) return known;
     const made = roomlessRules(this.cell, classKey, this.options);
     if (made !== undefined) this.#rules.set(classKey, made);
+    return made;
+  }
+
+  /** The same object as long as node and plans are the same: who looks at very many nodes knows those it has seen. */
+  #afterPlans(node: OccupiedNode, victims: readonly SpokenFor[]): OccupiedNode {
+    const known = this.#planned.get(node);
+    if (known?.victims.length === victims.length && victims.every((one, at) => one === known.victims[at]))
+      return known.made;
+    const made = withPlans(node, victims);
+    this.#planned.set(node, { victims, made });
     return made;
   }
 

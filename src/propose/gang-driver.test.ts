@@ -3,9 +3,12 @@ import type { Timer } from '../env/env.js';
 import { realEnv } from '../env/real.js';
 import type { Authority } from '../model/ports.js';
 import { objectKey } from '../model/records.js';
-import type { PendingReplica } from './contract.js';
+import type { NewDecision } from '../model/decisions.js';
+import type { DecisionDraft, PendingReplica } from './contract.js';
 import { GangDriver } from './gang-driver.js';
-import type { GangView } from './gangs.js';
+import type { GangPlan, GangView } from './gangs.js';
+import { keptIn } from './kept-decisions.fixture.js';
+import { plainDraft } from './plain-cell.fixture.js';
 import { Patience } from './patience.js';
 import { RetrySender } from './retry-sender.js';
 import { MapRecords } from './small-cell.fixture.js';
@@ -20,7 +23,7 @@ const member: PendingReplica = {
 };
 
 /** A driver of the gang `own` of one member; the others are of another shard. */
-function open(others: readonly GangView[], planMs = 0) {
+function open(others: readonly GangView[], planMs = 0, plan?: GangPlan) {
   const records = new MapRecords();
   records.put({ [objectKey('Gang', 'a', 'own')]: { metadata: { uid: 'g' }, spec: {} } });
   const views = new Map(others.map((one) => [one.name, one]));
@@ -30,10 +33,17 @@ function open(others: readonly GangView[], planMs = 0) {
   const reserves: string[] = [];
   const unassumed: string[] = [];
   let isDown = false;
+  let isSlow = false;
+  let isRefused = false;
+  const decisions: NewDecision[] = [];
+  const receipts: (string | undefined)[] = [];
+  const plannings: string[] = [];
   const waits: string[] = [];
   const authority = {
     moveGang: ({ gang, to }: { readonly gang: string; readonly to: GangView['state'] }) => {
       moves.push(to);
+      if (isRefused)
+        return Promise.resolve({ kind: 'Rejected', reason: 'GangIncomplete', message: '', revision: '1' });
       if (to === 'Reserving') begun.push(gang);
       views.set(gang, { ...view(gang, to), ...(to === 'Reserving' && { holds: 1 }) });
       return Promise.resolve({ kind: 'Committed', result: undefined, revision: '1' });
@@ -58,7 +68,12 @@ function open(others: readonly GangView[], planMs = 0) {
     ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x' },
     sender: new RetrySender({ ...clock, signal, records, patience: new Patience(clock) }),
     isOwn: (_, name) => name.endsWith('own'),
-    onWait: (_, __, message) => void waits.push(message),
+    snapshotAgeMs: () => 0,
+    openDecision: keptIn(decisions),
+    onWait: (_, { message, decision }) => {
+      waits.push(message);
+      receipts.push(decision);
+    },
     core: {
       gangView: (_, name) => views.get(name),
       get reservingGangs() {
@@ -67,11 +82,19 @@ function open(others: readonly GangView[], planMs = 0) {
         );
       },
       gangMember: (replica) => ({ replica, stage: 'Queued', isOnItsWay: false }),
-      planGang: (replicas) => {
-        nowMs += planMs;
-        const nodeEpoch = { cell: 1, number: 1 };
-        return { kind: 'Places', places: replicas.map((replica) => ({ replica, node: 'n', nodeEpoch })) };
-      },
+      planGang: (replicas) => ({
+        replicas,
+        isFor: () => true,
+        goOn: ({ mayGoOn }) => {
+          nowMs += planMs;
+          plannings.push('go on');
+          if (isSlow && !mayGoOn()) return undefined;
+          const nodeEpoch = { cell: 1, number: 1 };
+          const places = replicas.map((replica) => ({ replica, node: 'n', nodeEpoch }));
+          return plan ?? { kind: 'Places', coming: 0, parts: [{ draft: plainDraft, places }] };
+        },
+        giveUp: () => void plannings.push('give up'),
+      }),
       unassume: ({ uid }) => void unassumed.push(uid),
     },
   });
@@ -93,7 +116,16 @@ function open(others: readonly GangView[], planMs = 0) {
   const goDown = (): void => {
     isDown = true;
   };
-  return { views, moves, begun, waits, reserves, unassumed, driver, work, addOwn, goDown };
+  const beSlow = (is: boolean): void => {
+    isSlow = is;
+  };
+  const refuse = (): void => {
+    isRefused = true;
+  };
+  return {
+    ...{ views, moves, begun, waits, reserves, unassumed, driver, work, addOwn, goDown },
+    ...{ decisions, receipts, plannings, beSlow, refuse },
+  };
 }
 
 describe('GangDriver', () => {
@@ -146,6 +178,60 @@ describe('GangDriver', () => {
     await work(60_000);
     await work(60_000);
     expect([reserves, unassumed]).toEqual([['sent'], [member.uid]]);
+  });
+
+  it('keeps what was decided for its members with what the authority answered to each', async () => {
+    const { decisions, work } = open([]);
+    await work(0);
+    expect(decisions).toMatchObject([
+      {
+        tenant: 'a',
+        spec: { result: 'Placed', choices: [{ replica: 'r', node: 'n', outcome: 'Committed' }] },
+      },
+    ]);
+  });
+
+  it('keeps that the authority did not let it begin', async () => {
+    const { decisions, reserves, unassumed, work, refuse } = open([]);
+    refuse();
+    await work(0);
+    expect([reserves, unassumed.includes(member.uid)]).toEqual([[], true]);
+    expect(decisions[0]?.spec.choices).toMatchObject([{ outcome: 'Rejected', reason: 'GangIncomplete' }]);
+  });
+
+  it('[L6] tells its members which decision says why there is no place, one for as long as it says the same', async () => {
+    const draft: DecisionDraft = { ...plainDraft, result: 'NotPlaced', reason: 'NodeFull' };
+    const none = { kind: 'None', found: 0, reason: 'NodeFull', message: 'full', draft } as const;
+    const { decisions, receipts, work } = open([], 0, none);
+    await work(0);
+    await work(2_000);
+    expect(decisions).toMatchObject([{ spec: { result: 'NotPlaced', choices: [] } }]);
+    expect(receipts).toEqual([decisions[0]?.name, decisions[0]?.name]);
+  });
+
+  it('goes on planning in its next slice where time was over, and gives it up when a member goes', async () => {
+    const { plannings, moves, driver, work, beSlow } = open([], 9);
+    beSlow(true);
+    await work(0);
+    await work(0);
+    expect([plannings, moves, driver.nextDueMs]).toEqual([['go on', 'go on'], [], 0]);
+    beSlow(false);
+    await work(0);
+    expect(moves).toEqual(['Reserving']);
+    const other = open([], 9);
+    other.beSlow(true);
+    await other.work(0);
+    other.driver.remove(member.uid);
+    expect(other.plannings).toEqual(['go on', 'give up']);
+  });
+
+  it('gives up what it planned when another goes first meanwhile', async () => {
+    const { plannings, waits, views, work, beSlow } = open([], 9);
+    beSlow(true);
+    await work(0);
+    views.set('other', view('other', 'Reserving'));
+    await work(0);
+    expect([plannings, waits]).toEqual([['go on', 'give up'], ['gang a/other reserves there first']]);
   });
 
   it('of two that could take the same nodes and are due at once, one begins', async () => {

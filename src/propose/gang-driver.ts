@@ -1,21 +1,25 @@
 import type { Env } from '../env/env.js';
 import type { Gang } from '../model/kinds/gang.js';
 import type { Reservation } from '../model/kinds/reservation.js';
-import type { Actor, Authority, Records, ReplicaRef } from '../model/ports.js';
-import type { Reason } from '../model/reasons.js';
+import type { Actor, Authority, Outcome, Records, Reserve, ReplicaRef } from '../model/ports.js';
 import { objectKey, statusKey } from '../model/records.js';
-import type { PendingReplica, Placement, PreemptionPlan } from './contract.js';
+import type { DecisionDraft, PendingReplica, TurnMoment } from './contract.js';
+import type { Why } from './explanations.js';
+import type { GangPlanning } from './gang-planning.js';
 import {
   gangHoldSeconds,
   type GangMember,
-  type GangMoment,
+  type GangPlan,
   type GangStep,
   type GangView,
   nextGangSteps,
   reservingMsMax,
 } from './gangs.js';
 import { statusIn } from './held-replicas.js';
-import type { RetrySender } from './retry-sender.js';
+import { KeptRefusals } from './kept-refusals.js';
+import type { OpenDecision } from './open-decision.js';
+import { outcomeOfError } from './outcome-of-error.js';
+import type { KnownOutcome, RetrySender } from './retry-sender.js';
 
 /** Gangs on the picture of the cell. */
 export interface GangCore {
@@ -23,8 +27,11 @@ export interface GangCore {
   /** `TENANT/NAME` of every gang that reserves, also of those that another scheduler drives. */
   readonly reservingGangs: ReadonlySet<string>;
   gangMember(replica: PendingReplica): GangMember | undefined;
-  /** What it returns stays assumed. */
-  readonly planGang: GangMoment['plan'];
+  /** Places for at least so many of these, or for none. */
+  planGang(
+    replicas: readonly PendingReplica[],
+    atLeast: number,
+  ): Pick<GangPlanning, 'replicas' | 'isFor' | 'goOn' | 'giveUp'>;
   unassume(replica: ReplicaRef): void;
 }
 
@@ -34,6 +41,8 @@ export interface GangDriverParts {
   readonly sender: RetrySender;
   readonly env: Pick<Env, 'random'>;
   readonly nowMs: () => number;
+  readonly snapshotAgeMs: () => number;
+  readonly openDecision: (tenant: string, draft: DecisionDraft) => OpenDecision;
   readonly actor: Actor;
   readonly policyRevision: string;
   /** A part of every operation's id that no other term or shard has. */
@@ -41,7 +50,7 @@ export interface GangDriverParts {
   readonly core: GangCore;
   /** Whether a workload is this scheduler's, and so its gang. */
   readonly isOwn: (tenant: string, workload: string) => boolean;
-  readonly onWait: (replica: ReplicaRef, reason: Reason, message: string) => void;
+  readonly onWait: (replica: ReplicaRef, why: Why) => void;
   readonly onNews: () => void;
 }
 
@@ -51,6 +60,8 @@ interface DrivenGang {
   readonly members: Map<string, PendingReplica>;
   readonly jitter: number;
   state: GangView['state'] | undefined;
+  /** Places for it that are being looked for: there was no time to come to an end. */
+  planning: ReturnType<GangCore['planGang']> | undefined;
   /** A move that is under way, or committed and not seen yet; until it is refused or the record changes. */
   moved: { readonly from: GangView; readonly to: GangView['state'] } | undefined;
   sinceMs: number;
@@ -58,7 +69,15 @@ interface DrivenGang {
   isBusy: boolean;
 }
 
-// As for turns of the queue: half of what others may be kept waiting for, as a single gang can take as long again.
+/** A hold that is asked for, and the decision that it is a part of. */
+interface Asked {
+  readonly replica: PendingReplica;
+  readonly proposal: Reserve;
+  readonly decision: OpenDecision;
+}
+
+// As for turns of the queue: half of what others may be kept waiting for, as one step of a single gang can take as long
+// again.
 const sliceMs = 8;
 /** A gang that waits for room is planned again when the cell changed, but not more often than this. */
 const lookMs = 1_000;
@@ -77,6 +96,7 @@ export class GangDriver {
   readonly #gangOf = new Map<string, DrivenGang>();
   // Gangs of other schedulers that reserve: in which attempt, and since when this one has seen it.
   readonly #elsewhere = new Map<string, { readonly attempts: number; readonly sinceMs: number }>();
+  readonly #refusals = new KeptRefusals();
   #operations = 0;
 
   constructor(private readonly parts: GangDriverParts) {}
@@ -100,7 +120,8 @@ export class GangDriver {
       const jitter = this.parts.env.random.float();
       driven = {
         ...{ tenant: replica.tenant, name: gang, members: new Map<string, PendingReplica>(), jitter },
-        ...{ state: undefined, moved: undefined, sinceMs: this.parts.nowMs(), dueMs: 0, isBusy: false },
+        ...{ state: undefined, planning: undefined, moved: undefined, sinceMs: this.parts.nowMs() },
+        ...{ dueMs: 0, isBusy: false },
       };
       this.#gangs.set(key, driven);
     }
@@ -116,6 +137,8 @@ export class GangDriver {
     this.#gangOf.delete(uid);
     driven.members.delete(uid);
     driven.dueMs = 0;
+    // Before somebody else takes a member over.
+    this.#giveUpPlanning(driven);
     if (driven.members.size === 0) this.#gangs.delete(`${driven.tenant}/${driven.name}`);
   }
 
@@ -148,13 +171,13 @@ export class GangDriver {
       // Whoever had a turn goes to the end: it may be due again before the last had one.
       this.#gangs.delete(key);
       this.#gangs.set(key, driven);
-      this.#next(driven);
+      this.#next(driven, () => this.parts.nowMs() - nowMs < sliceMs);
     }
     return false;
   }
 
-  #next(driven: DrivenGang): void {
-    const { core, records } = this.parts;
+  #next(driven: DrivenGang, mayGoOn: TurnMoment['mayGoOn']): void {
+    const { records } = this.parts;
     driven.dueMs = Number.POSITIVE_INFINITY;
     const gang = this.#viewOf(driven);
     const nowMs = this.parts.nowMs();
@@ -165,9 +188,16 @@ export class GangDriver {
       return seen === undefined ? [] : [seen];
     });
     reserving.push(...this.#reservingElsewhere(nowMs));
-    const members = [...driven.members.values()].flatMap((replica) => core.gangMember(replica) ?? []);
+    const members = this.#membersOf(driven);
     const { jitter } = driven;
-    const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan: core.planGang });
+    let isAsked = false;
+    const plan = (replicas: readonly PendingReplica[], atLeast: number): GangPlan => {
+      isAsked = true;
+      return this.#plan(driven, replicas, atLeast, mayGoOn) ?? { kind: 'NotReady' };
+    };
+    const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan });
+    if (!isAsked) this.#giveUpPlanning(driven);
+    if (driven.planning !== undefined) driven.dueMs = 0;
     driven.isBusy = true;
     void this.#take(driven, gang, stored.metadata.uid, steps).finally(() => {
       driven.isBusy = false;
@@ -175,61 +205,141 @@ export class GangDriver {
     });
   }
 
+  /** Those that places are being looked for wait, although the picture of the cell has them somewhere already. */
+  #membersOf({ members, planning }: DrivenGang): readonly GangMember[] {
+    const planned = new Set(planning?.replicas.map(({ uid }) => uid));
+    return [...members.values()].flatMap((replica) => {
+      const member = this.parts.core.gangMember(replica);
+      if (member === undefined) return [];
+      return planned.has(replica.uid) ? { ...member, isOnItsWay: false } : member;
+    });
+  }
+
+  /** Goes on where it was, if it is still about the same. Undefined if there was no time to come to an end. */
+  #plan(
+    driven: DrivenGang,
+    replicas: readonly PendingReplica[],
+    atLeast: number,
+    mayGoOn: TurnMoment['mayGoOn'],
+  ): GangPlan | undefined {
+    const { core, records, snapshotAgeMs } = this.parts;
+    if (driven.planning?.isFor(replicas, atLeast) === false) this.#giveUpPlanning(driven);
+    const planning = (driven.planning ??= core.planGang(replicas, atLeast));
+    const plan = planning.goOn({ version: records.version, ageMs: snapshotAgeMs(), mayGoOn });
+    if (plan !== undefined) driven.planning = undefined;
+    return plan;
+  }
+
+  #giveUpPlanning(driven: DrivenGang): void {
+    driven.planning?.giveUp();
+    driven.planning = undefined;
+  }
+
   async #take(driven: DrivenGang, from: GangView, uid: string, steps: readonly GangStep[]): Promise<void> {
+    const asked = this.#decided(driven, steps);
     let isMoved = true;
     for (const step of steps) {
       if (step.kind !== 'Move') continue;
+      if (step.draft !== undefined) this.#receiptFor(driven, step.draft);
       driven.moved = { from, to: step.to };
       // The gangs after it in this slice know of it.
       this.#viewOf(driven);
-      isMoved = await this.#move(driven, uid, step.to);
-      if (!isMoved) driven.moved = undefined;
+      const outcome = await this.#move(driven, uid, step.to);
+      isMoved = outcome?.kind === 'Committed' || outcome?.kind === 'AlreadyCommitted';
+      if (isMoved) continue;
+      driven.moved = undefined;
+      for (const { replica, proposal, decision } of asked) {
+        if (outcome !== undefined) decision.answer(proposal.operation, outcome, 1);
+        this.parts.core.unassume(replica);
+      }
     }
-    await Promise.all(
-      steps.map(async (step) => {
-        if (step.kind === 'Reserve' && isMoved) await this.#reserve(step.placement);
-        else if (step.kind === 'Reserve') this.parts.core.unassume(step.placement.replica);
-        else if (step.kind === 'ReleaseHold') await this.#releaseHold(driven.tenant, step);
+    await Promise.all([
+      ...(isMoved ? asked.map((one) => this.#reserve(one)) : []),
+      ...steps.map(async (step) => {
+        if (step.kind === 'ReleaseHold') await this.#releaseHold(driven.tenant, step);
         else if (step.kind === 'Look') driven.dueMs = Math.min(driven.dueMs, step.untilMs);
         else if (step.kind === 'Wait') {
-          for (const replica of driven.members.values())
-            this.parts.onWait(replica, step.reason, step.message);
+          const { reason, message, draft } = step;
+          const why = draft
+            ? { reason, message, decision: this.#receiptFor(driven, draft) }
+            : { reason, message };
+          for (const replica of driven.members.values()) this.parts.onWait(replica, why);
           // Without a time it waits for a change; a slow look catches one that was missed.
           driven.dueMs = Math.min(driven.dueMs, step.untilMs ?? this.parts.nowMs() + 60 * lookMs);
         }
       }),
-    );
+    ]);
     if (steps.some(({ kind }) => kind !== 'Wait' && kind !== 'Look'))
       driven.dueMs = Math.min(driven.dueMs, this.parts.nowMs() + lookMs);
   }
 
-  async #move({ tenant, name: gang }: DrivenGang, uid: string, to: GangView['state']): Promise<boolean> {
+  #move(
+    { tenant, name: gang }: DrivenGang,
+    uid: string,
+    to: GangView['state'],
+  ): Promise<KnownOutcome | undefined> {
     const { authority, actor, sender } = this.parts;
     const operation = this.#operation(`gang/${uid}/${to}`);
-    const outcome = await sender.untilKnown(
+    return sender.untilKnown(
       () => authority.moveGang({ actor, tenant, gang, uid, to, operation }),
       () => this.#gangs.has(`${tenant}/${gang}`),
     );
-    return outcome?.kind === 'Committed' || outcome?.kind === 'AlreadyCommitted';
   }
 
-  async #reserve(place: Placement | PreemptionPlan): Promise<void> {
-    const { authority, actor, policyRevision, records, sender, core } = this.parts;
-    const { tenant, name, uid } = place.replica;
-    const { node, nodeEpoch, devices } = place;
-    const operation = this.#operation(`reserve/${uid}`);
+  /** The holds that steps ask for, each in the decision that it came from. */
+  #decided(driven: DrivenGang, steps: readonly GangStep[]): readonly Asked[] {
+    const { actor, policyRevision, openDecision } = this.parts;
+    const decisions = new Map<DecisionDraft, OpenDecision>();
+    const asked: Asked[] = [];
+    for (const step of steps) {
+      if (step.kind !== 'Reserve') continue;
+      const { placement, draft } = step;
+      const decision = decisions.get(draft) ?? openDecision(driven.tenant, draft);
+      decisions.set(draft, decision);
+      const { tenant, name, uid } = placement.replica;
+      const { node, nodeEpoch, devices } = placement;
+      const victims = 'victims' in placement ? placement.victims : undefined;
+      const proposal: Reserve = {
+        ...{ actor, replica: { tenant, name, uid }, node, nodeEpoch, policyRevision },
+        ...{ operation: this.#operation(`reserve/${uid}`), decision: decision.name },
+        ...{ snapshotRevision: draft.snapshot.revision, intent: 'Gang', deadlineSeconds: gangHoldSeconds },
+        ...(devices !== undefined && { devices }),
+        ...(victims !== undefined && { victims }),
+      };
+      if (victims === undefined) decision.propose(proposal);
+      else decision.proposeRoom(proposal, victims);
+      asked.push({ replica: placement.replica, proposal, decision });
+    }
+    for (const decision of decisions.values()) decision.proposed();
+    if (decisions.size > 0) this.#refusals.forget(`${driven.tenant}/${driven.name}`);
+    return asked;
+  }
+
+  /** The decision that says why there is no place: this one, or one that said the same lately. */
+  #receiptFor({ tenant, name }: DrivenGang, draft: DecisionDraft): string {
+    const decision = this.parts.openDecision(tenant, draft);
+    const lot = `${tenant}/${name}`;
+    const receipt = this.#refusals.receiptFor(lot, decision.name, draft, this.parts.nowMs());
+    if (receipt === decision.name) decision.proposed();
+    return receipt;
+  }
+
+  async #reserve({ replica, proposal, decision }: Asked): Promise<void> {
+    const { authority, records, sender, core } = this.parts;
+    let attempts = 0;
+    const send = async (): Promise<Outcome<unknown>> => {
+      const outcome: Outcome<unknown> = await authority
+        .reserve(proposal)
+        .catch((error: unknown) => outcomeOfError(error, records.version));
+      decision.answer(proposal.operation, outcome, (attempts += 1));
+      return outcome;
+    };
     const outcome = await sender.untilKnown(
-      () =>
-        authority.reserve({
-          ...{ actor, replica: { tenant, name, uid }, node, nodeEpoch, policyRevision, operation },
-          ...{ snapshotRevision: records.version, intent: 'Gang', deadlineSeconds: gangHoldSeconds },
-          ...(devices !== undefined && { devices }),
-          ...('victims' in place && { victims: place.victims }),
-        }),
-      () => this.#gangOf.has(uid) && core.gangMember(place.replica)?.stage === 'Queued',
+      send,
+      () => this.#gangOf.has(replica.uid) && core.gangMember(replica)?.stage === 'Queued',
     );
     // Where it does not matter any more, the records have shown the hold, or that there will be none.
-    if (outcome === undefined || outcome.kind === 'Rejected') core.unassume(place.replica);
+    if (outcome === undefined || outcome.kind === 'Rejected') core.unassume(replica);
   }
 
   async #releaseHold(
@@ -284,6 +394,7 @@ export class GangDriver {
       driven.state = state;
       driven.sinceMs = nowMs();
       // Nobody holds for it: what was never seen of an attempt before this is not to come any more.
+      this.#giveUpPlanning(driven);
       if (state === 'Waiting') for (const replica of driven.members.values()) core.unassume(replica);
     }
     return { ...view, state, sinceMs: driven.sinceMs };

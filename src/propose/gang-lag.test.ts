@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../env/virtual.js';
+import type { NewDecision } from '../model/decisions.js';
 import type { Authority, Outcome } from '../model/ports.js';
 import { objectKey, statusKey } from '../model/records.js';
 import { gangNodeAccount, openGangCell } from './gang-cell.fixture.js';
+import { keptIn } from './kept-decisions.fixture.js';
 import { GangDriver } from './gang-driver.js';
 import { Patience } from './patience.js';
 import { RetrySender } from './retry-sender.js';
@@ -60,9 +62,12 @@ async function runGang(lagMs: number) {
   };
   const clock = { env, nowMs: () => world.nowMs - startedMs };
   const { signal } = new AbortController();
+  const decisions: NewDecision[] = [];
   const driver = new GangDriver({
     ...{ authority, records, core, ...clock, onNews: () => undefined, onWait: () => undefined },
     ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x', isOwn: () => true },
+    snapshotAgeMs: () => 0,
+    openDecision: keptIn(decisions),
     sender: new RetrySender({ ...clock, signal, records, patience: new Patience(clock) }),
   });
   for (const member of gang('train', 3)) driver.add(member, 'train');
@@ -73,11 +78,14 @@ async function runGang(lagMs: number) {
     }
   });
   await world.run(startedMs + 30_000);
-  return status;
+  return { status, decisions };
 }
 
 describe('a gang on records that trail what the authority has answered', () => {
   it.each([0, 5, 30, 300, 3_000])('[L1] [L9] fits, and comes together at once, %i ms late', async (lagMs) => {
-    expect(await runGang(lagMs)).toEqual({ state: 'Committed', holds: 3, attempts: 1 });
+    const { status, decisions } = await runGang(lagMs);
+    expect(status).toEqual({ state: 'Committed', holds: 3, attempts: 1 });
+    const answers = decisions.map(({ spec }) => spec.choices?.map(({ outcome }) => outcome));
+    expect(answers).toEqual([['Committed', 'Committed', 'Committed']]);
   });
 });

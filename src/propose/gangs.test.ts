@@ -8,7 +8,7 @@ import {
   goesFirst,
   nextGangSteps,
 } from './gangs.js';
-import { pendingOf } from './plain-cell.fixture.js';
+import { pendingOf, plainDraft } from './plain-cell.fixture.js';
 
 const gang: GangView = {
   tenant: 'shop',
@@ -51,12 +51,24 @@ const moment: GangMoment = {
   nowMs: 10_000,
   jitter: 0,
   reserving: [],
-  plan: (some, atLeast) => ({ kind: 'Places', places: some.slice(0, atLeast).map(placementOf) }),
+  plan: (some, atLeast) => ({
+    ...{ kind: 'Places', coming: 0 },
+    parts: [{ draft: plainDraft, places: some.slice(0, atLeast).map(placementOf) }],
+  }),
 };
-const nowhere = {
-  plan: () =>
-    ({ kind: 'None', found: 1, reason: 'QuotaExceeded', message: 'tenant shop has no quota left' }) as const,
+const nowhere: Pick<GangMoment, 'plan'> = {
+  plan: () => ({
+    ...{ kind: 'None', found: 1, reason: 'QuotaExceeded', draft: plainDraft },
+    message: 'tenant shop has no quota left',
+  }),
 };
+/** So many of those that are asked for get what comes free. */
+const comesFree = (coming: number): Pick<GangMoment, 'plan'> => ({
+  plan: (some, atLeast) => ({
+    ...{ kind: 'Places', coming },
+    parts: [{ draft: plainDraft, places: some.slice(0, atLeast - coming).map(placementOf) }],
+  }),
+});
 const notReady = { plan: () => ({ kind: 'NotReady' }) as const };
 const other: GangView = { ...gang, name: 'other', state: 'Reserving' };
 
@@ -106,6 +118,25 @@ describe('what a gang does next', () => {
       members: ['Q', 'Q'],
       moment: nowhere,
       steps: ['Wait QuotaExceeded: 1 of 2 members find a place at once: tenant shop has no quota left'],
+    },
+    {
+      says: 'begins where some wait for what others free anyhow, and holds what it can',
+      members: ['Q', 'Q'],
+      moment: comesFree(1),
+      steps: ['Move Reserving', 'Reserve web-0-1'],
+    },
+    {
+      says: '[L6] holds nothing where all wait for what others free anyhow',
+      members: ['Q', 'Q'],
+      moment: comesFree(2),
+      steps: ['Wait NodeFull: 2 members wait for what others free'],
+    },
+    {
+      says: 'having begun, gives nothing back while the rest waits for what others free',
+      gang: reserving,
+      members: ['Ready', 'Q'],
+      moment: comesFree(1),
+      steps: ['Wait NodeFull until 301000: 1 members wait for what others free'],
     },
     {
       says: 'says nothing before it is known who would make room',

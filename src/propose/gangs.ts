@@ -2,7 +2,7 @@ import type { GangStatus } from '../model/kinds/gang.js';
 import type { Placement as PlacementRules } from '../model/parts/placement.js';
 import type { Reason } from '../model/reasons.js';
 import type { Stage } from '../model/stages.js';
-import type { PendingReplica, Placement, PreemptionPlan } from './contract.js';
+import type { DecisionDraft, PendingReplica, Placement, PreemptionPlan } from './contract.js';
 
 /**
  * What a gang does next: from its record, its members and their holds to steps, as plain data. It may be asked at any
@@ -53,21 +53,53 @@ export interface GangMember {
 }
 
 export type GangStep =
-  | { readonly kind: 'Move'; readonly to: GangStatus['state']; readonly message: string }
-  | { readonly kind: 'Reserve'; readonly placement: Placement | PreemptionPlan }
+  | {
+      readonly kind: 'Move';
+      readonly to: GangStatus['state'];
+      readonly message: string;
+      /** What says that there is no place. */
+      readonly draft?: DecisionDraft;
+    }
+  | {
+      readonly kind: 'Reserve';
+      readonly placement: Placement | PreemptionPlan;
+      /** What it was decided in; the same one for those that were decided together. */
+      readonly draft: DecisionDraft;
+    }
   | { readonly kind: 'Bind'; readonly placement: Placement }
   | { readonly kind: 'ReleaseHold'; readonly reservation: string; readonly uid: string }
   /** As any other replica: its gang has started. */
   | { readonly kind: 'Place'; readonly replica: PendingReplica }
-  | { readonly kind: 'Wait'; readonly reason: Reason; readonly message: string; readonly untilMs?: number }
+  | {
+      readonly kind: 'Wait';
+      readonly reason: Reason;
+      readonly message: string;
+      readonly untilMs?: number;
+      /** What says that there is no place. */
+      readonly draft?: DecisionDraft;
+    }
   /** Nothing is to be told yet: it is looked at again with the next change, and at the latest then. */
   | { readonly kind: 'Look'; readonly untilMs: number };
 
 export type GangPlan =
-  | { readonly kind: 'Places'; readonly places: readonly (Placement | PreemptionPlan)[] }
+  | {
+      readonly kind: 'Places';
+      /** How many get what others free anyhow. It is nobody's until it is free, so there is nothing to hold. */
+      readonly coming: number;
+      readonly parts: readonly {
+        readonly draft: DecisionDraft;
+        readonly places: readonly (Placement | PreemptionPlan)[];
+      }[];
+    }
   /** There are not enough: how many, and why the next has none. */
-  | { readonly kind: 'None'; readonly found: number; readonly reason: Reason; readonly message: string }
-  /** Who would make room is still being looked at. */
+  | {
+      readonly kind: 'None';
+      readonly found: number;
+      readonly reason: Reason;
+      readonly message: string;
+      readonly draft: DecisionDraft;
+    }
+  /** It is still being found out. */
   | { readonly kind: 'NotReady' };
 
 export interface GangMoment {
@@ -117,17 +149,20 @@ function begin(gang: GangView, members: readonly GangMember[], moment: GangMomen
       return [{ kind: 'Look', untilMs: moment.nowMs + lookMsMax }];
     case 'None':
       return [
-        wait(plan.reason, `${plan.found} of ${minAvailable} members find a place at once: ${plan.message}`),
-      ];
-    case 'Places':
-      return [
         {
-          kind: 'Move',
-          to: 'Reserving',
-          message: `${plan.places.length} places for ${minAvailable} members`,
+          ...wait(
+            plan.reason,
+            `${plan.found} of ${minAvailable} members find a place at once: ${plan.message}`,
+          ),
+          draft: plan.draft,
         },
-        ...plan.places.map((placement) => ({ kind: 'Reserve', placement }) as const),
       ];
+    case 'Places': {
+      const reserves = reservesOf(plan);
+      if (reserves.length === 0) return [wait('NodeFull', comingMessage(plan.coming))];
+      const message = `${reserves.length} places for ${minAvailable} members`;
+      return [{ kind: 'Move', to: 'Reserving', message }, ...reserves];
+    }
   }
 }
 
@@ -154,11 +189,20 @@ function gather(gang: GangView, members: readonly GangMember[], moment: GangMome
     case 'NotReady':
       return [{ kind: 'Look', untilMs: Math.min(endsMs, moment.nowMs + lookMsMax) }];
     case 'None':
-      return [giveUp(`there are no places for ${missing} more members: ${plan.message}`)];
-    case 'Places':
-      return plan.places.map((placement) => ({ kind: 'Reserve', placement }));
+      return [
+        { ...giveUp(`there are no places for ${missing} more members: ${plan.message}`), draft: plan.draft },
+      ];
+    case 'Places': {
+      const reserves = reservesOf(plan);
+      return reserves.length > 0 ? reserves : [wait('NodeFull', comingMessage(plan.coming), endsMs)];
+    }
   }
 }
+
+const reservesOf = ({ parts }: Extract<GangPlan, { kind: 'Places' }>): readonly GangStep[] =>
+  parts.flatMap(({ places, draft }) =>
+    places.map((placement) => ({ kind: 'Reserve', placement, draft }) as const),
+  );
 
 const goForward = (members: readonly GangMember[]): readonly GangStep[] =>
   members.flatMap(({ stage, hold, replica }): readonly GangStep[] => {
@@ -173,13 +217,19 @@ function giveBack({ holds, name }: GangView, members: readonly GangMember[]): re
   return [{ kind: 'Move', to: 'Waiting', message: 'nobody holds for it any more' }];
 }
 
-const wait = (reason: Reason, message: string, untilMs?: number): GangStep => ({
+const comingMessage = (coming: number): string => `${coming} members wait for what others free`;
+
+const wait = (reason: Reason, message: string, untilMs?: number): Extract<GangStep, { kind: 'Wait' }> => ({
   kind: 'Wait',
   reason,
   message,
   ...(untilMs !== undefined && { untilMs }),
 });
-const giveUp = (message: string): GangStep => ({ kind: 'Move', to: 'Released', message });
+const giveUp = (message: string): Extract<GangStep, { kind: 'Move' }> => ({
+  kind: 'Move',
+  to: 'Released',
+  message,
+});
 const released = ({ reservation, uid }: NonNullable<GangMember['hold']>): GangStep => ({
   kind: 'ReleaseHold',
   reservation,

@@ -26,6 +26,8 @@ export interface ReadyHold {
   readonly replica: HeldReplica;
   readonly node: string;
   readonly nodeEpoch: NodeEpoch['epoch'];
+  /** That chose the node. */
+  readonly decision: string | undefined;
 }
 
 /**
@@ -126,9 +128,9 @@ export class HeldReplicas {
       const state = statusIn<Gang>(records, statusKey('Gang', tenant, gang ?? ''))?.state;
       if (state !== 'Committed') return undefined;
     }
-    const { node } = reservation.spec;
+    const { node, decision } = reservation.spec;
     const epoch = (records.read(nodeEpochKey(node)) as NodeEpoch | undefined)?.epoch;
-    return epoch === undefined ? undefined : { replica, node, nodeEpoch: epoch };
+    return epoch === undefined ? undefined : { replica, node, nodeEpoch: epoch, decision };
   }
 }
 

@@ -3,7 +3,7 @@ import { rankOf } from '../model/asked.js';
 import type { Amounts } from '../model/parts/amounts.js';
 import { rankWeight } from '../model/rank.js';
 import type { TenantAccount } from '../model/records.js';
-import type { PendingReplica } from './contract.js';
+import type { DecisionDraft, PendingReplica } from './contract.js';
 import { type Occupant, type OccupiedNode, rankSteps, withOccupants } from './occupants.js';
 import type { PreemptingClass, PreemptionCell } from './preemption-cell.js';
 
@@ -19,6 +19,12 @@ interface OccupantOptions {
   readonly born?: number;
   readonly awaited?: Amounts;
 }
+
+/** A decision that says nothing in particular. */
+export const plainDraft: DecisionDraft = {
+  ...{ workload: 'train', revision: 'train-1', generation: 1, policyRevision: 'test', result: 'Placed' },
+  snapshot: { revision: '1', ageMs: 0, nodes: 4 },
+};
 
 /** A replica that runs; of a workload of its own unless one is named. */
 export function occupant(

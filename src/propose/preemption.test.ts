@@ -280,6 +280,34 @@ describe('planning that runs out of time', () => {
     expect(hopeless.plan(classKey, pending, never).without).toEqual(pending);
   });
 
+  it('promises what comes free to as many as it is enough for, however often it is cut short', () => {
+    const goes = occupant('goes', { amount: { cpu: '4' }, priority: 99, awaited: { cpu: '1' } });
+    const asks = { [classKey]: { asks: { cpu: '2' }, priority: high } };
+    const nodes = [occupiedNode('n1', { ...full, leaving: [goes] }), ...['n2', 'n3', 'n4'].map(pairOn)];
+    const planner = new PreemptionPlanner(plainCell({ nodes, classes: asks }));
+    const free: string[] = [];
+    let left = pendingOf(classKey, 4);
+    while (left.length > 0) {
+      const result = planner.plan(classKey, left, never);
+      free.push(...result.comesFree.map(({ replica }) => replica.name));
+      left = [...result.later];
+    }
+    expect(free).toEqual(['urgent-0-1']);
+  });
+
+  it('[L1] looks at very many nodes in stretches, and comes to the place it would have come to', () => {
+    const options: Options = {
+      nodes: Array.from({ length: 2_000 }, (_, at) => pairOn(`n${2_000 - at}`)),
+      classes,
+    };
+    const planner = new PreemptionPlanner(plainCell(options));
+    const pending = pendingOf(classKey, 1);
+    let [turns, result] = [1, planner.plan(classKey, pending, never)];
+    for (; result.later.length > 0; turns++) result = planner.plan(classKey, pending, never);
+    expect(turns).toBeGreaterThan(3);
+    expect(shown(result)).toEqual(shown(planFor(1, options)));
+  });
+
   it('searches no node a second time in vain', () => {
     // By its largest alone each of these promises two victims, and takes three.
     const deceiving = (name: string) =>

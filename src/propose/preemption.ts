@@ -4,7 +4,7 @@ import { rankWeight } from '../model/rank.js';
 import type { ClassKey, PendingReplica, PreemptionPlan } from './contract.js';
 import type { OccupiedNode, Preemptor } from './occupants.js';
 import type { PreemptingClass, PreemptionCell } from './preemption-cell.js';
-import { type Findings, type MayGoOn, RoomForClass } from './room-for-class.js';
+import { type Findings, type MayGoOn, nothingFound, RoomForClass } from './room-for-class.js';
 import type { Victims } from './victims.js';
 
 export interface PreemptionResult {
@@ -19,7 +19,6 @@ export interface PreemptionResult {
   readonly isReady: boolean;
 }
 
-const nothing: Findings = { candidates: new Map(), tried: new Set() };
 // Classes that go on where they were cut short; one that is forgotten begins anew.
 const cutShortMax = 8;
 
@@ -61,11 +60,11 @@ export class PreemptionPlanner {
       const isFirst = room === undefined;
       if (room?.preemptor.rank !== preemptor.rank) {
         const before = this.#cutShort.get(classKey);
-        const findings = before?.rank === preemptor.rank ? before.findings : nothing;
-        room = new RoomForClass(this.cell, classKey, preemptor, findings);
+        const findings = before?.rank === preemptor.rank ? before.findings : nothingFound();
+        room = new RoomForClass(this.cell, classKey, preemptor, findings, mayGoOn);
       }
       const only = wanted?.isDaemon === true ? replica.slot : undefined;
-      const best = isFirst || mayGoOn() ? room.best(only, mayGoOn) : 'CutShort';
+      const best = room.isComplete && (isFirst || mayGoOn()) ? room.best(only, mayGoOn) : 'CutShort';
       if (best === 'CutShort') {
         this.keep(classKey, room);
         return { plans, comesFree, without, later: replicas.slice(at), isReady };

@@ -29,7 +29,7 @@ export interface Replay {
  * best of those that were chosen or came next is the best of all.
  */
 export function replayDecision(
-  decision: Pick<DecisionSpec, 'inputs' | 'choices'>,
+  decision: Pick<DecisionSpec, 'inputs' | 'choices' | 'gang'>,
   plugins: readonly Plugin[] = [],
 ): Replay {
   const inputs = readInputs(decision.inputs);
@@ -55,14 +55,16 @@ export function replayDecision(
       around: inputs.around,
     },
   );
-  const nodes = new Map(placements.map(({ replica, node }) => [replica.name, node]));
-  const choices = inputs.replicas.map(({ name }) => ({ replica: name, node: nodes.get(name) }));
   const all = decision.choices ?? [];
+  const roomMade = all.flatMap(({ replica, node, leaving }) => (leaving ? [{ replica, node }] : []));
+  const areTogether = placements.length + roomMade.length >= (decision.gang?.wanted ?? 0);
+  const nodes = new Map(areTogether ? placements.map(({ replica, node }) => [replica.name, node]) : []);
+  const choices = inputs.replicas.map(({ name }) => ({ replica: name, node: nodes.get(name) }));
   const decided = new Map(all.map(({ replica, node, leaving }) => [replica, leaving ? undefined : node]));
   return {
     choices,
     waits,
-    roomMade: all.flatMap(({ replica, node, leaving }) => (leaving ? [{ replica, node }] : [])),
+    roomMade,
     differences: choices
       .filter(({ replica, node }) => decided.get(replica) !== node)
       .map((choice) => ({ ...choice, decided: decided.get(choice.replica) })),

@@ -8,6 +8,8 @@ import { chooseVictims, compareHarm, type Harm, leastHarm, missingOn, type Victi
 
 // So many nodes that promise the same are compared closely; what tells them apart is little.
 const nodesComparedMax = 32;
+// So many are looked at, however little time there is, and between two looks at the clock.
+const nodesLookedAtMin = 256;
 // So many are tried in vain, limits of workloads being in the way, before the replica waits for its next turn.
 const nodesFailedMax = 500;
 
@@ -17,51 +19,78 @@ export interface Choice {
   readonly victims: Victims;
 }
 
+/** A node where room cannot be made. */
+interface InVain {
+  readonly node: OccupiedNode;
+  readonly rank?: undefined;
+}
+
+/** Of what comes free on a node, what those that were told to wait for it will take. */
+interface Promised {
+  readonly amount: Amount;
+  /** What came free in all. Where that is another amount now, somebody has had some of it, and who waits asks again. */
+  readonly of: Amount;
+}
+
 /**
  * What a planner found out before its time was over. True of a node as long as it is the same object: a change makes
- * another. A limit that has risen since is seen by who begins anew.
+ * another. A limit that has risen since is seen by who begins anew. Whoever goes on takes it over.
  */
 export interface Findings {
-  readonly candidates: ReadonlyMap<OccupiedNode, Candidate | 'InVain'>;
+  /** By the names of nodes. */
+  readonly lookedAt: Map<string, Candidate | InVain>;
+  readonly promised: Map<string, Promised>;
   /** A search that had found nothing yet had tried these: it goes on behind them, so it comes to an end. */
   readonly tried: ReadonlySet<string>;
 }
 
+export const nothingFound = (): Findings => ({ lookedAt: new Map(), promised: new Map(), tried: new Set() });
+
 /** Whether there is time left. In virtual time there always is: one seed gives one history. */
 export type MayGoOn = () => boolean;
 
-/** The nodes for one class at one rank: looked at once, and after each plan only the node that it changed. */
+/** The nodes for one class at one rank: looked at once, in stretches, and after each plan only the node that it changed. */
 export class RoomForClass {
   private readonly candidates = new CandidateOrder();
   /** Those on which somebody leaves. */
   private readonly leaving = new Map<string, OccupiedNode>();
-  /** Of what comes free on a node, what those that were told to wait for it will take. */
-  private readonly promised = new Map<string, Amount>();
-  /** Those where room cannot be made. */
-  private readonly inVain: OccupiedNode[] = [];
   /** Those that a search was at before it was cut short. */
   private readonly tried: string[] = [];
+  /** False where there was no time to look at all nodes: who goes on with what was found comes further. */
+  readonly isComplete: boolean;
 
   constructor(
     private readonly cell: PreemptionCell,
     private readonly classKey: ClassKey,
     readonly preemptor: Preemptor,
     private readonly found: Findings,
+    mayGoOn: MayGoOn,
   ) {
+    const { lookedAt, tried } = found;
+    let count = 0;
+    let isCutShort = false;
     for (const node of cell.nodesFor(classKey)) {
       if (node.leaving.length > 0) this.leaving.set(node.name, node);
-      if (found.tried.has(node.name)) continue;
-      const candidate = found.candidates.get(node) ?? this.candidate(node);
-      if (candidate !== undefined && candidate !== 'InVain') this.candidates.add(candidate);
+      if (tried.has(node.name)) continue;
+      let known = lookedAt.get(node.name);
+      if (known === undefined) {
+        // Those that were looked at before and have changed do not count, or very many that change would be all there is.
+        isCutShort = count > 0 && count % nodesLookedAtMin === 0 && !mayGoOn();
+        if (isCutShort) break;
+        count += 1;
+      }
+      if (known?.node !== node) {
+        known = this.candidate(node) ?? { node };
+        lookedAt.set(node.name, known);
+      }
+      if (known.rank !== undefined) this.candidates.add(known);
     }
+    this.isComplete = !isCutShort;
   }
 
   /** For who goes on later with the same class at the same rank. */
   findings(): Findings {
-    const candidates = new Map<OccupiedNode, Candidate | 'InVain'>();
-    for (const candidate of this.candidates.all()) candidates.set(candidate.node, candidate);
-    for (const node of this.inVain) candidates.set(node, 'InVain');
-    return { candidates, tried: new Set([...this.found.tried, ...this.tried]) };
+    return { ...this.found, tried: new Set([...this.found.tried, ...this.tried]) };
   }
 
   /**
@@ -104,8 +133,7 @@ export class RoomForClass {
   private promiseLess(candidate: Candidate, mustBeat: Harm | undefined): void {
     const { node } = candidate;
     const promise = mustBeat && { node, rank: mustBeat.rank, evictions: mustBeat.evictions + 1 };
-    if (promise === undefined) this.inVain.push(node);
-    this.candidates.replace(candidate, promise);
+    this.replace(candidate, promise, node);
   }
 
   /** A node where it fits once all have ended that leave already, whoever they are, and holds have what they await. */
@@ -113,11 +141,9 @@ export class RoomForClass {
     const { amount, ports } = this.preemptor;
     for (const node of this.leaving.values()) {
       if (only !== undefined && node.name !== only) continue;
-      const free = node.leaving.reduce(
-        (sum, one) => addAmounts(sum, subtractAmounts(one.amount, one.awaited ?? {})),
-        subtractAmounts(node.allocatable, node.used),
-      );
-      const promised = this.promised.get(node.name) ?? {};
+      const free = comingOn(node);
+      const before = this.found.promised.get(node.name);
+      const promised = before !== undefined && isSame(before.of, free) ? before.amount : {};
       if (!isNothing(beyond(amount, subtractAmounts(free, promised)))) continue;
       const comes = new Set(
         node.leaving.flatMap(({ awaited, replica }) => (awaited === undefined ? [replica.uid] : [])),
@@ -127,7 +153,7 @@ export class RoomForClass {
         return owner === undefined || comes.has(owner);
       };
       if (!ports.every(isPortFree) || !this.cell.allows(this.classKey, node.name)) continue;
-      this.promised.set(node.name, addAmounts(promised, amount));
+      this.found.promised.set(node.name, { amount: addAmounts(promised, amount), of: free });
       return node.name;
     }
     return undefined;
@@ -154,8 +180,16 @@ export class RoomForClass {
       leaving: [...node.leaving, ...evicted].map((occupant) => chosen.get(occupant) ?? occupant),
     });
     this.leaving.set(node.name, after);
-    this.candidates.replace(candidate, this.candidate(after));
+    // A plan takes nothing of what was promised there: it stands, of what is left now.
+    const promised = this.found.promised.get(node.name);
+    if (promised !== undefined) this.found.promised.set(node.name, { ...promised, of: comingOn(after) });
+    this.replace(candidate, this.candidate(after), after);
     return spokenFor;
+  }
+
+  private replace(candidate: Candidate, by: Candidate | undefined, node: OccupiedNode): void {
+    this.candidates.replace(candidate, by);
+    this.found.lookedAt.set(node.name, by ?? { node });
   }
 
   private candidate(node: OccupiedNode): Candidate | undefined {
@@ -181,3 +215,12 @@ export class RoomForClass {
 
   private readonly left = (workload: string): number => this.cell.disruptionsLeft(workload);
 }
+
+/** What is free on a node once all have ended that leave already, but for what holds await of them. */
+const comingOn = ({ leaving, allocatable, used }: OccupiedNode): Amount =>
+  leaving.reduce(
+    (sum, one) => addAmounts(sum, subtractAmounts(one.amount, one.awaited ?? {})),
+    subtractAmounts(allocatable, used),
+  );
+
+const isSame = (a: Amount, b: Amount): boolean => isNothing(beyond(a, b)) && isNothing(beyond(b, a));

@@ -6,7 +6,15 @@ import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '
 import { type Reason, reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
 import type { ReplicaState } from './replica-states.js';
-import type { PendingReplica, Placement, PreemptionPlan, Turn, TurnMoment, TurnResult } from './contract.js';
+import type {
+  DecisionDraft,
+  PendingReplica,
+  Placement,
+  PreemptionPlan,
+  Turn,
+  TurnMoment,
+  TurnResult,
+} from './contract.js';
 import { Explanations } from './explanations.js';
 import { type GangCore, GangDriver } from './gang-driver.js';
 import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
@@ -130,7 +138,9 @@ export class SchedulingTerm {
     this.#gangs = new GangDriver({
       ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, sender: this.#sender, isOwn },
       ...{ policyRevision: parts.policyRevision, idPart: this.#idPart },
-      onWait: (replica, reason, message) => this.#explanations.replicaWaits(replica, { reason, message }),
+      snapshotAgeMs: () => this.snapshotAgeMs,
+      openDecision: (tenant, draft) => this.#openDecision(tenant, draft),
+      onWait: (replica, why) => this.#explanations.replicaWaits(replica, why),
     });
     this.#intake = new Intake({
       ...{
@@ -273,18 +283,12 @@ export class SchedulingTerm {
   }
 
   #schedule(turn: LotTurn, stretchFromMs: number): void {
-    const { core, records, counters, env, decisions, name, server } = this.parts;
+    const { core, records, counters } = this.parts;
     const version = records.version;
     const mayGoOn = (): boolean => this.#nowMs() - stretchFromMs < planningMs;
     const result = core.propose(turn, { version, ageMs: this.snapshotAgeMs, mayGoOn });
-    counters.decisions += 1;
     counters.placements += result.placements.length;
-    const decision = new OpenDecision(decisions, {
-      tenant: turn.replicas[0]?.tenant ?? '',
-      draft: result.decision,
-      decider: { name, server, epoch: this.term.epoch },
-      at: wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z'),
-    });
+    const decision = this.#openDecision(turn.replicas[0]?.tenant ?? '', result.decision);
     const about: About = { decision, isHeld: false };
     for (const placement of result.placements) {
       const proposal = this.#proposal('bind', placement, version, decision.name);
@@ -322,6 +326,15 @@ export class SchedulingTerm {
       });
   }
 
+  #openDecision(tenant: string, draft: DecisionDraft): OpenDecision {
+    const { env, decisions, name, server, counters } = this.parts;
+    counters.decisions += 1;
+    return new OpenDecision(decisions, {
+      ...{ tenant, draft, decider: { name, server, epoch: this.term.epoch } },
+      at: wallTimestamp(env.clock.wall()).replace(/\.\d+Z$/, 'Z'),
+    });
+  }
+
   #proposal(
     verb: 'bind' | 'reserve',
     { replica, node, nodeEpoch, devices }: Omit<Placement, 'replica'> & { replica: Proposal['replica'] },
@@ -345,8 +358,9 @@ export class SchedulingTerm {
     };
   }
 
-  #bindHeld({ replica, node, nodeEpoch }: ReadyHold): void {
-    const proposal = this.#proposal('bind', { replica, node, nodeEpoch }, this.parts.records.version);
+  #bindHeld({ replica, node, nodeEpoch, decision }: ReadyHold): void {
+    const { version } = this.parts.records;
+    const proposal = this.#proposal('bind', { replica, node, nodeEpoch }, version, decision);
     this.#outbox.add(proposal, { decision: undefined, isHeld: true });
   }
 

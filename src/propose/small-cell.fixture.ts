@@ -4,7 +4,7 @@ import { leaseKey, objectKey, statusKey } from '../model/records.js';
 import { CellState } from './cell-state.js';
 import type { ReplicaState } from './replica-states.js';
 import type { Turn, TurnMoment, TurnResult, Wait } from './contract.js';
-import type { GangPlan } from './gangs.js';
+import type { GangCore } from './gang-driver.js';
 import type { SchedulingCore } from './scheduling-term.js';
 
 /** Records in a map, told to whoever follows. */
@@ -115,8 +115,8 @@ export class CountingCore implements SchedulingCore {
   gangMember(): undefined {
     return undefined;
   }
-  planGang(): GangPlan {
-    return { kind: 'NotReady' };
+  planGang(): ReturnType<GangCore['planGang']> {
+    return { replicas: [], isFor: () => true, goOn: () => ({ kind: 'NotReady' }), giveUp: () => undefined };
   }
   propose({ classKey, replicas }: Turn, { version, ageMs }: TurnMoment): TurnResult {
     this.turns += 1;

@@ -3,7 +3,9 @@ import { answer, done, type WorkloadOptions } from '../commit/test-cell.fixture.
 import type { Replica } from '../model/kinds/replica.js';
 import type { BerthObject } from '../model/object.js';
 import { builtinPolicy } from '../model/policy.js';
-import { gangMember, gangPlanner, gangView } from '../propose/cell-gangs.js';
+import { gangMember, gangView } from '../propose/cell-gangs.js';
+import { GangPlanning } from '../propose/gang-planning.js';
+import { PreemptionPlanner } from '../propose/preemption.js';
 import { gangHoldSeconds, type GangStep, nextGangSteps } from '../propose/gangs.js';
 import { openPreemptingCell, type PreemptingCell } from './preempting-cell.fixture.js';
 
@@ -39,6 +41,10 @@ describe('gangs, carried out by the real authority', () => {
 
   const stepsOf = (gang: BerthObject, members: readonly Replica[], others: readonly BerthObject[] = []) => {
     const { picture, view, pendingOf } = world;
+    const planning = {
+      ...{ cell: picture, planner: new PreemptionPlanner(view) },
+      options: { policy: builtinPolicy, seed: 1, ages: () => 0 },
+    };
     const viewOf = ({ metadata: { name } }: BerthObject) => {
       const found = gangView(picture, 'shop', name, 0);
       if (found === undefined) throw new Error(`no gang ${name}`);
@@ -51,7 +57,10 @@ describe('gangs, carried out by the real authority', () => {
         nowMs,
         jitter: 0,
         reserving: others.map(viewOf).filter(({ state }) => state === 'Reserving'),
-        plan: gangPlanner(picture, view, { policy: builtinPolicy, seed: 1, ages: () => 0 }),
+        plan: (replicas, atLeast) =>
+          new GangPlanning(planning, replicas, atLeast).goOn({
+            ...{ version: '1', ageMs: 0, mayGoOn: () => true },
+          }) ?? { kind: 'NotReady' },
       },
     );
   };
@@ -142,6 +151,30 @@ describe('gangs, carried out by the real authority', () => {
     expect(await go(gang, members)).toEqual([]);
     const nodes = await Promise.all(members.map(async (one) => (await world.cell.status(one)).binding?.node));
     expect(new Set(nodes)).toEqual(new Set(['a1', 'a2', 'b1', 'b2']));
+  });
+
+  it('[L10] starts where two members take the place of one victim: what that frees beyond the need of the first is for the second', async () => {
+    const guests: Replica[] = [];
+    for (const node of ['a1', 'a2', 'b1', 'b2']) guests.push(await place(`${node}-all`, node, { cpu: '8' }));
+    const { gang, members } = await makeGang('train', 4, { cpu: '4' }, high);
+    expect(await go(gang, members)).toEqual([
+      'Reserving: Committed',
+      expect.stringMatching(/^hold train-0-1 on .*: Committed$/),
+      expect.stringMatching(/^hold train-2-1 on .*: Committed$/),
+    ]);
+    expect(await go(gang, members)).toEqual(['wait: NodeFull']);
+    let leave = 0;
+    for (const guest of guests) {
+      if ((await world.cell.status(guest)).stage !== 'Releasing') continue;
+      done(await world.cell.report(guest, 'Released'));
+      leave += 1;
+    }
+    expect(leave).toBe(2);
+    expect(await go(gang, members)).toEqual([
+      expect.stringMatching(/^hold train-1-1 on .*: Committed$/),
+      expect.stringMatching(/^hold train-3-1 on .*: Committed$/),
+    ]);
+    expect(await go(gang, members)).toEqual(['Committed: Committed']);
   });
 
   it('asks nobody to leave if not all would find a place', async () => {

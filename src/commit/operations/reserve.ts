@@ -123,6 +123,7 @@ export const reserve =
         amounts: charge.amounts,
         deadlineSeconds: input.deadlineSeconds,
         operation: input.operation,
+        ...(input.decision !== undefined && { decision: input.decision }),
         ...(awaits.length > 0 && { victims: awaits.map(({ victim }) => victim.name) }),
       },
     });

@@ -44,6 +44,11 @@ const spec = record(
     reason: text('Why some or all found no place, from the table of reasons.', { maxLength: 253 }),
     scheduler: record('Who decided.', { name: text('Its name.', { maxLength: 253 }), epoch }),
     server: text('The server that keeps this decision.', { maxLength: 253 }),
+    gang: record('Its members start together or not at all: nobody got a place unless so many did.', {
+      name: nameOf('The gang.'),
+      wanted: count('How many of these replicas had to find a place.'),
+      found: count('How many did.'),
+    }),
     quota: record(
       'The account of the tenant as it was seen.',
       { revision: text('The resourceVersion of the account.', { maxLength: 64 }) },

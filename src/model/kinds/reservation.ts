@@ -22,6 +22,7 @@ const spec = record(
   {
     ports: setOf('Ports that are held: name, or name:number.', text('A port.', { format: 'port' })),
     operation: text('The operation that asked for it.', { maxLength: 253 }),
+    decision: text('The Decision that chose the node.', { maxLength: 253 }),
     victims: setOf('The replicas whose release it waits for.', nameOf('A replica.')),
   },
 );

@@ -2,7 +2,7 @@ import type { PlacementFacts } from '../../model/explanation.js';
 import type { Gang } from '../../model/kinds/gang.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
-import { type ObjectSide, refusalOf, shownRefusal } from './explain-replica.js';
+import { type ObjectSide, refusalOf, shownRefusal, shownRoom } from './explain-replica.js';
 
 export interface GangFacts {
   readonly gang: Gang;
@@ -21,7 +21,8 @@ export function explainGang({ gang, members, placement }: GangFacts): ObjectSide
   const { metadata, spec, status } = gang;
   const current = status?.state ?? 'Waiting';
   const held = `${status?.holds ?? 0} of ${spec.minAvailable} hold capacity`;
-  const cannot = current !== 'Committed' && placement?.isPlaceable === false;
+  const room = current === 'Waiting' ? placement?.room : undefined;
+  const cannot = current !== 'Committed' && placement?.isPlaceable === false && room === undefined;
   const state = cannot ? 'CannotBePlaced' : current === 'Committed' ? 'AsWanted' : 'OnItsWay';
   const live = members.filter((member) => !isTerminal(member.status?.stage ?? 'Queued')).length;
   const reason = cannot
@@ -49,7 +50,7 @@ export function explainGang({ gang, members, placement }: GangFacts): ObjectSide
         ? `cannot start: ${shownRefusal(placement, placement.replica)}; ${held}`
         : current === 'Committed'
           ? 'has started together'
-          : `is ${current} and has not started: ${held}`
+          : `is ${current} and has not started: ${held}${room === undefined ? '' : `; ${shownRoom(room, 'its members')}`}`
     }`,
   };
 }

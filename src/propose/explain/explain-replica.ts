@@ -88,11 +88,15 @@ function shownRefusalOfOne({ quota, nodes, fits, rejections }: PlacementFacts, i
 }
 
 /** Where room is made: `2 replicas have to leave node n7 for it`. */
-export function shownRoom({ node, evictions }: NonNullable<PlacementFacts['room']>, it: string): string {
+export function shownRoom(
+  { node, nodes = 1, evictions }: NonNullable<PlacementFacts['room']>,
+  it: string,
+): string {
   if (evictions === 0) return `what ${it} needs comes free on node ${node}`;
+  const where = nodes === 1 ? `node ${node}` : `${nodes} nodes`;
   return evictions === 1
-    ? `1 replica has to leave node ${node} for ${it}`
-    : `${evictions} replicas have to leave node ${node} for ${it}`;
+    ? `1 replica has to leave ${where} for ${it}`
+    : `${evictions} replicas have to leave ${where} for ${it}`;
 }
 
 function stateOf(

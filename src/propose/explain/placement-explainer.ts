@@ -10,7 +10,7 @@ import type { NodeAgeMs, PendingReplica, Verdict } from '../contract.js';
 import type { Plugin } from '../plugin.js';
 import { verdictsOn } from '../verdicts.js';
 import type { PlacementLook } from './explainer.js';
-import { foreseenRoom } from './foreseen-room.js';
+import { foreseenRoom, foreseenRoomForGang } from './foreseen-room.js';
 import { gangFacts } from './gang-facts.js';
 import { placementFacts } from './placement-facts.js';
 import { Stretch } from './stretch.js';
@@ -63,7 +63,11 @@ export class PlacementExplainer implements PlacementLook {
       },
     };
     const picture = await this.#pictureFor(first);
-    return gangFacts(new Stretch(this.parts.env), picture, question, this.#options());
+    const facts = await gangFacts(new Stretch(this.parts.env), picture, question, this.#options());
+    if (facts === undefined || facts.isPlaceable || facts.quota !== undefined) return facts;
+    const { members: pending, wanted } = question;
+    const room = await foreseenRoomForGang(this.parts, picture, pending, wanted, this.#options());
+    return room === undefined ? facts : { ...facts, room };
   }
 
   async verdictsOn(replica: Replica, node: string): Promise<readonly Verdict[] | undefined> {

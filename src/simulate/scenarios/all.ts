@@ -13,7 +13,7 @@ import { nodeDeleted } from './node-deleted.js';
 import { nodeSessions } from './node-sessions.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
 import { partialRecoveryScenarios } from './partial-recovery.js';
-import { preemption } from './preemption.js';
+import { gangPreemption, preemption } from './preemption.js';
 import { scheduling } from './scheduling.js';
 import { strandedHold } from './stranded-hold.js';
 import { stuckOnNode } from './stuck-on-node.js';
@@ -33,6 +33,7 @@ export const scenarios: readonly Scenario[] = [
   stuckOnNode,
   strandedHold,
   preemption,
+  gangPreemption,
   fence,
   fenceEdge,
   fenceChange,
