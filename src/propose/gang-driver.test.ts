@@ -225,6 +225,20 @@ describe('GangDriver', () => {
     expect(other.plannings).toEqual(['go on', 'give up']);
   });
 
+  it('[L1] plans for one gang at a time: of two that each had half of what there is neither would find enough', async () => {
+    const { plannings, begun, addOwn, work, beSlow } = open([], 9);
+    addOwn('b', {});
+    beSlow(true);
+    await work(0);
+    await work(0);
+    await work(0);
+    expect([new Set(plannings), begun]).toEqual([new Set(['go on']), []]);
+    beSlow(false);
+    plannings.length = 0;
+    await work(0);
+    expect([plannings, begun]).toEqual([['go on'], ['own']]);
+  });
+
   it('gives up what it planned when another goes first meanwhile', async () => {
     const { plannings, waits, views, work, beSlow } = open([], 9);
     beSlow(true);

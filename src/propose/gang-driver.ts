@@ -1,13 +1,12 @@
 import type { Env } from '../env/env.js';
 import type { Gang } from '../model/kinds/gang.js';
-import type { Reservation } from '../model/kinds/reservation.js';
-import type { Actor, Authority, Outcome, Records, Reserve, ReplicaRef } from '../model/ports.js';
+import type { ReplicaRef } from '../model/ports.js';
 import { objectKey, statusKey } from '../model/records.js';
-import type { DecisionDraft, PendingReplica, TurnMoment } from './contract.js';
+import type { PendingReplica, TurnMoment } from './contract.js';
 import type { Why } from './explanations.js';
+import { type AskedHold, GangOrders, type GangOrdersParts } from './gang-orders.js';
 import type { GangPlanning } from './gang-planning.js';
 import {
-  gangHoldSeconds,
   type GangMember,
   type GangPlan,
   type GangStep,
@@ -16,10 +15,6 @@ import {
   reservingMsMax,
 } from './gangs.js';
 import { statusIn } from './held-replicas.js';
-import { KeptRefusals } from './kept-refusals.js';
-import type { OpenDecision } from './open-decision.js';
-import { outcomeOfError } from './outcome-of-error.js';
-import type { KnownOutcome, RetrySender } from './retry-sender.js';
 
 /** Gangs on the picture of the cell. */
 export interface GangCore {
@@ -35,18 +30,9 @@ export interface GangCore {
   unassume(replica: ReplicaRef): void;
 }
 
-export interface GangDriverParts {
-  readonly authority: Pick<Authority, 'moveGang' | 'reserve' | 'releaseHold'>;
-  readonly records: Records;
-  readonly sender: RetrySender;
+export interface GangDriverParts extends Omit<GangOrdersParts, 'isDriven'> {
   readonly env: Pick<Env, 'random'>;
-  readonly nowMs: () => number;
   readonly snapshotAgeMs: () => number;
-  readonly openDecision: (tenant: string, draft: DecisionDraft) => OpenDecision;
-  readonly actor: Actor;
-  readonly policyRevision: string;
-  /** A part of every operation's id that no other term or shard has. */
-  readonly idPart: string;
   readonly core: GangCore;
   /** Whether a workload is this scheduler's, and so its gang. */
   readonly isOwn: (tenant: string, workload: string) => boolean;
@@ -62,18 +48,13 @@ interface DrivenGang {
   state: GangView['state'] | undefined;
   /** Places for it that are being looked for: there was no time to come to an end. */
   planning: ReturnType<GangCore['planGang']> | undefined;
+  /** It waits for another to come to the end of its planning. */
+  isNext: boolean;
   /** A move that is under way, or committed and not seen yet; until it is refused or the record changes. */
   moved: { readonly from: GangView; readonly to: GangView['state'] } | undefined;
   sinceMs: number;
   dueMs: number;
   isBusy: boolean;
-}
-
-/** A hold that is asked for, and the decision that it is a part of. */
-interface Asked {
-  readonly replica: PendingReplica;
-  readonly proposal: Reserve;
-  readonly decision: OpenDecision;
 }
 
 // As for turns of the queue: half of what others may be kept waiting for, as one step of a single gang can take as long
@@ -96,10 +77,17 @@ export class GangDriver {
   readonly #gangOf = new Map<string, DrivenGang>();
   // Gangs of other schedulers that reserve: in which attempt, and since when this one has seen it.
   readonly #elsewhere = new Map<string, { readonly attempts: number; readonly sinceMs: number }>();
-  readonly #refusals = new KeptRefusals();
-  #operations = 0;
+  readonly #orders: GangOrders;
+  // The one that places are being looked for in stretches. Others wait until it has come to an end: of two that each had
+  // half of what there is neither would find enough.
+  #planner: DrivenGang | undefined;
 
-  constructor(private readonly parts: GangDriverParts) {}
+  constructor(private readonly parts: GangDriverParts) {
+    this.#orders = new GangOrders({
+      ...parts,
+      isDriven: (tenant, gang) => this.#gangs.has(`${tenant}/${gang}`),
+    });
+  }
 
   get nextDueMs(): number | undefined {
     let nextMs: number | undefined;
@@ -121,7 +109,7 @@ export class GangDriver {
       driven = {
         ...{ tenant: replica.tenant, name: gang, members: new Map<string, PendingReplica>(), jitter },
         ...{ state: undefined, planning: undefined, moved: undefined, sinceMs: this.parts.nowMs() },
-        ...{ dueMs: 0, isBusy: false },
+        ...{ dueMs: 0, isBusy: false, isNext: false },
       };
       this.#gangs.set(key, driven);
     }
@@ -215,7 +203,7 @@ export class GangDriver {
     });
   }
 
-  /** Goes on where it was, if it is still about the same. Undefined if there was no time to come to an end. */
+  /** Goes on where it was, if it is still about the same. Undefined if it did not come to an end. */
   #plan(
     driven: DrivenGang,
     replicas: readonly PendingReplica[],
@@ -223,28 +211,38 @@ export class GangDriver {
     mayGoOn: TurnMoment['mayGoOn'],
   ): GangPlan | undefined {
     const { core, records, snapshotAgeMs } = this.parts;
+    driven.isNext = this.#planner !== undefined && this.#planner !== driven;
+    if (driven.isNext) return undefined;
     if (driven.planning?.isFor(replicas, atLeast) === false) this.#giveUpPlanning(driven);
     const planning = (driven.planning ??= core.planGang(replicas, atLeast));
+    this.#planner = driven;
     const plan = planning.goOn({ version: records.version, ageMs: snapshotAgeMs(), mayGoOn });
-    if (plan !== undefined) driven.planning = undefined;
+    if (plan !== undefined) this.#endPlanning(driven);
     return plan;
   }
 
   #giveUpPlanning(driven: DrivenGang): void {
     driven.planning?.giveUp();
+    this.#endPlanning(driven);
+  }
+
+  #endPlanning(driven: DrivenGang): void {
     driven.planning = undefined;
+    if (this.#planner !== driven) return;
+    this.#planner = undefined;
+    for (const other of this.#gangs.values()) if (other.isNext) other.dueMs = 0;
   }
 
   async #take(driven: DrivenGang, from: GangView, uid: string, steps: readonly GangStep[]): Promise<void> {
-    const asked = this.#decided(driven, steps);
+    const asked = this.#orders.decided(driven, steps);
     let isMoved = true;
     for (const step of steps) {
       if (step.kind !== 'Move') continue;
-      if (step.draft !== undefined) this.#receiptFor(driven, step.draft);
+      if (step.draft !== undefined) this.#orders.receiptFor(driven, step.draft);
       driven.moved = { from, to: step.to };
       // The gangs after it in this slice know of it.
       this.#viewOf(driven);
-      const outcome = await this.#move(driven, uid, step.to);
+      const outcome = await this.#orders.move(driven, uid, step.to);
       isMoved = outcome?.kind === 'Committed' || outcome?.kind === 'AlreadyCommitted';
       if (isMoved) continue;
       driven.moved = undefined;
@@ -256,12 +254,12 @@ export class GangDriver {
     await Promise.all([
       ...(isMoved ? asked.map((one) => this.#reserve(one)) : []),
       ...steps.map(async (step) => {
-        if (step.kind === 'ReleaseHold') await this.#releaseHold(driven.tenant, step);
+        if (step.kind === 'ReleaseHold') await this.#orders.releaseHold(driven.tenant, step);
         else if (step.kind === 'Look') driven.dueMs = Math.min(driven.dueMs, step.untilMs);
         else if (step.kind === 'Wait') {
           const { reason, message, draft } = step;
           const why = draft
-            ? { reason, message, decision: this.#receiptFor(driven, draft) }
+            ? { reason, message, decision: this.#orders.receiptFor(driven, draft) }
             : { reason, message };
           for (const replica of driven.members.values()) this.parts.onWait(replica, why);
           // Without a time it waits for a change; a slow look catches one that was missed.
@@ -273,92 +271,14 @@ export class GangDriver {
       driven.dueMs = Math.min(driven.dueMs, this.parts.nowMs() + lookMs);
   }
 
-  #move(
-    { tenant, name: gang }: DrivenGang,
-    uid: string,
-    to: GangView['state'],
-  ): Promise<KnownOutcome | undefined> {
-    const { authority, actor, sender } = this.parts;
-    const operation = this.#operation(`gang/${uid}/${to}`);
-    return sender.untilKnown(
-      () => authority.moveGang({ actor, tenant, gang, uid, to, operation }),
-      () => this.#gangs.has(`${tenant}/${gang}`),
-    );
-  }
-
-  /** The holds that steps ask for, each in the decision that it came from. */
-  #decided(driven: DrivenGang, steps: readonly GangStep[]): readonly Asked[] {
-    const { actor, policyRevision, openDecision } = this.parts;
-    const decisions = new Map<DecisionDraft, OpenDecision>();
-    const asked: Asked[] = [];
-    for (const step of steps) {
-      if (step.kind !== 'Reserve') continue;
-      const { placement, draft } = step;
-      const decision = decisions.get(draft) ?? openDecision(driven.tenant, draft);
-      decisions.set(draft, decision);
-      const { tenant, name, uid } = placement.replica;
-      const { node, nodeEpoch, devices } = placement;
-      const victims = 'victims' in placement ? placement.victims : undefined;
-      const proposal: Reserve = {
-        ...{ actor, replica: { tenant, name, uid }, node, nodeEpoch, policyRevision },
-        ...{ operation: this.#operation(`reserve/${uid}`), decision: decision.name },
-        ...{ snapshotRevision: draft.snapshot.revision, intent: 'Gang', deadlineSeconds: gangHoldSeconds },
-        ...(devices !== undefined && { devices }),
-        ...(victims !== undefined && { victims }),
-      };
-      if (victims === undefined) decision.propose(proposal);
-      else decision.proposeRoom(proposal, victims);
-      asked.push({ replica: placement.replica, proposal, decision });
-    }
-    for (const decision of decisions.values()) decision.proposed();
-    if (decisions.size > 0) this.#refusals.forget(`${driven.tenant}/${driven.name}`);
-    return asked;
-  }
-
-  /** The decision that says why there is no place: this one, or one that said the same lately. */
-  #receiptFor({ tenant, name }: DrivenGang, draft: DecisionDraft): string {
-    const decision = this.parts.openDecision(tenant, draft);
-    const lot = `${tenant}/${name}`;
-    const receipt = this.#refusals.receiptFor(lot, decision.name, draft, this.parts.nowMs());
-    if (receipt === decision.name) decision.proposed();
-    return receipt;
-  }
-
-  async #reserve({ replica, proposal, decision }: Asked): Promise<void> {
-    const { authority, records, sender, core } = this.parts;
-    let attempts = 0;
-    const send = async (): Promise<Outcome<unknown>> => {
-      const outcome: Outcome<unknown> = await authority
-        .reserve(proposal)
-        .catch((error: unknown) => outcomeOfError(error, records.version));
-      decision.answer(proposal.operation, outcome, (attempts += 1));
-      return outcome;
-    };
-    const outcome = await sender.untilKnown(
-      send,
-      () => this.#gangOf.has(replica.uid) && core.gangMember(replica)?.stage === 'Queued',
-    );
+  async #reserve(asked: AskedHold): Promise<void> {
+    const { core } = this.parts;
+    const { replica } = asked;
+    const isOpen = (): boolean =>
+      this.#gangOf.has(replica.uid) && core.gangMember(replica)?.stage === 'Queued';
+    const outcome = await this.#orders.reserve(asked, isOpen);
     // Where it does not matter any more, the records have shown the hold, or that there will be none.
     if (outcome === undefined || outcome.kind === 'Rejected') core.unassume(replica);
-  }
-
-  async #releaseHold(
-    tenant: string,
-    { reservation, uid }: { reservation: string; uid: string },
-  ): Promise<void> {
-    const { authority, actor, records, sender } = this.parts;
-    const operation = this.#operation(`release-hold/${uid}`);
-    const [as, reason] = ['Released', 'GangIncomplete'] as const;
-    const key = statusKey('Reservation', tenant, reservation);
-    await sender.untilKnown(
-      () => authority.releaseHold({ actor, tenant, reservation, uid, as, reason, operation }),
-      () => statusIn<Reservation>(records, key)?.state === 'Held',
-    );
-  }
-
-  #operation(what: string): string {
-    this.#operations += 1;
-    return `${what}/${this.parts.idPart}.g${this.#operations}`;
   }
 
   /** Gangs that other schedulers bring together, as the records show them. */
