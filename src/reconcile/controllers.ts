@@ -232,6 +232,10 @@ export class Controllers {
         const wake = (key: string): void => repair.wake(key);
         const reconciler = new RepairReconciler({ ...{ acting, freshness, fence, brakes, wake }, ...rates });
         this.#repair = reconciler;
+        const end = (): void => {
+          if (this.#repair === reconciler) this.#repair = undefined;
+        };
+        term.signal.addEventListener('abort', end, { once: true });
         return [
           repair.run(reconciler, term.signal),
           reconciler.watchDeadlines(term.signal),

@@ -56,6 +56,17 @@ describe('SlotIndex', () => {
     expect(index.isReferredTo('t/web', 'web-a')).toBe(false);
   });
 
+  it('[L7] knows the revision of one that came in place of another of its name, told as one change', () => {
+    const objects = new FakeObjects();
+    const index = new SlotIndex(objects);
+    index.start(new AbortController().signal);
+    objects.put(replicaOf(0, 'Released', { revision: 'web-a' }));
+    const again = replicaOf(0, 'Queued', { revision: 'web-b' });
+    objects.put({ ...again, metadata: { ...again.metadata, uid: 'another' } });
+    const isReferredTo = (revision: string): boolean => index.isReferredTo('t/web', revision);
+    expect([isReferredTo('web-a'), isReferredTo('web-b')]).toEqual([false, true]);
+  });
+
   it('is kept for as long as one of those that started it goes on', () => {
     const objects = new FakeObjects();
     const index = new SlotIndex(objects);

@@ -165,6 +165,9 @@ export class SlotIndex {
   }
 }
 
+// Another one of the same name is not the same, and may be of another revision: after a gap its coming and the going of
+// the one before it are one change.
 const isOwnedAlike = (one: Replica, other: Replica): boolean =>
-  one.metadata.ownerReferences === other.metadata.ownerReferences ||
-  controllerUidOf(one) === controllerUidOf(other);
+  one.metadata.uid === other.metadata.uid &&
+  (one.metadata.ownerReferences === other.metadata.ownerReferences ||
+    controllerUidOf(one) === controllerUidOf(other));

@@ -207,6 +207,23 @@ describe('[S7] a hold is bound, released or expired, once', () => {
     expect(other.messages).toContain('/s/Reservation/shop/hold-web-0-1 was deleted while it was Held');
   });
 
+  it('one that is made and becomes a binding in one transaction is none that began otherwise', () => {
+    const cell = queued();
+    cell.altering((draft) => {
+      draft.change<{ status: object }>(holdKey('web-0-1'), ({ status }) => ({
+        status: { ...status, state: 'Bound' },
+      }));
+      draft.change<{ status: { transitions: object[] } }>(replicaKey('web-0-1'), ({ status }) => {
+        const [held = {}, ...before] = status.transitions.toReversed();
+        const scheduled = { ...held, evidence: { hold: 'hold-web-0-1' } };
+        const transitions = [...before.toReversed(), scheduled, { ...held, from: 'Scheduled', to: 'Bound' }];
+        return { status: { ...status, stage: 'Bound', transitions } };
+      });
+    });
+    cell.hold('web-0-1', 'n1');
+    expect(cell.messages.join()).not.toContain('began as Bound');
+  });
+
   it('a preempting hold posts only what it has now, and takes over what its victim frees', () => {
     const cell = queued();
     cell.bind('web-0-1', 'n1');

@@ -36,7 +36,9 @@ export function wrongHolds(commit: Commit, cell: CellView): readonly string[] {
     if (kind === 'Reservation') {
       const [was, is] = [statusIn(last), statusIn(after)];
       messages.push(
-        ...wrongState(key, was?.state, is?.state, isNewHold(commit, tenant, name)),
+        ...(isNewHold(commit, tenant, name) && isBoundAtOnce(cell, tenant, name)
+          ? []
+          : wrongState(key, was?.state, is?.state, isNewHold(commit, tenant, name))),
         ...wrongParts(key, is),
         ...givenUp(before, cell, tenant, name),
       );
@@ -101,6 +103,15 @@ export function wrongGangs(cell: CellView): readonly string[] {
   return [...cell.objects('Gang')].flatMap(({ metadata }) =>
     wrongCount(cell, metadata.namespace ?? '', metadata.name),
   );
+}
+
+/** Operations share transactions: a hold may have been made and become a binding in the same. Its owner says so. */
+function isBoundAtOnce(cell: CellView, tenant: string, name: string): boolean {
+  const { spec, status } = cell.object('Reservation', tenant, name) ?? {};
+  if (status?.state !== 'Bound') return false;
+  const [held, bound] =
+    cell.object('Replica', tenant, spec?.owner.name ?? '')?.status?.transitions?.slice(-2) ?? [];
+  return held?.to === 'Scheduled' && held.evidence?.['hold'] === name && bound?.to === 'Bound';
 }
 
 function wrongState(

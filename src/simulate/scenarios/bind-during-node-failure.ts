@@ -42,8 +42,9 @@ function bindDuringNodeFailure(name: string, committed: boolean): Scenario {
             const ms = committed ? silentMs.committed : silentMs.notCommitted;
             silence(world, `agent-${binding.node}`, servers, ms);
             world.wire.after(ms - 500, () => {
-              const isPlaced = replicasOf(world, 'risk-api').some(
-                ({ metadata, status }) => metadata.name === binding.replica && status?.binding !== undefined,
+              // All of them: others may have been proposed for the node in the same moment.
+              const isPlaced = replicasOf(world, 'risk-api').every(
+                ({ status }) => status?.binding !== undefined,
               );
               if (!committed && !isPlaced) world.wire.after(5_000, fallSilent);
             });

@@ -16,7 +16,9 @@ export const lostDirectory: Scenario = {
   plan: (usual, seed) => ({
     rates: { 'network.requestLost': 0.01, 'network.replyLost': usual.rates['network.replyLost'] ?? 0 },
     // One of the two servers, which are the first of all processes: who leads next counts anew.
-    events: [{ kind: 'crash', atMs: lostAtMs + seed * 1_000, forMs: 20_000, target: seed % 2, other: 0 }],
+    events: [
+      { kind: 'crash', atMs: lostAtMs + (seed % 100) * 1_000, forMs: 20_000, target: seed % 2, other: 0 },
+    ],
   }),
   begin: (world) => {
     const { servers } = startSmallCell(world, {
