@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realEnv } from '../env/real.js';
 import type { Region } from '../model/kinds/region.js';
+import { judgedTogetherMs } from '../observe/brake-observer.js';
 import { identityOf, type Played, shortLease, within, WorkedCell } from './worked.fixture.js';
 
 const capacity = 'capacity: { cpu: "2", memory: 8Gi }';
@@ -47,8 +48,8 @@ describe('a whole zone silent for longer than a lease, and back', () => {
     await expect
       .poll(async () => (await brake())?.message, within)
       .toContain('zone eu-west/a are silent: repair there is stopped');
-    // Long past the time after which one lost node would have been replaced.
-    await realEnv().sleep(8_000);
+    // Past the time after which one lost node would have been replaced: all were Unknown, so silent for 15 s, before.
+    await realEnv().sleep(judgedTogetherMs - 10_000);
     expect((await cell.replicas('risk-api')).map(identityOf)).toEqual(before);
     expect(await addresses()).toBe(listed);
     zoneA.wake();

@@ -13,9 +13,16 @@ import {
   usualBrakes,
 } from './brakes.js';
 import type { FreshnessObserver } from './freshness-observer.js';
+import { usualFreshness } from './node-freshness.js';
 
 // Looking at every node takes a while where there are many; brakes need not be newer.
 const keptMs = 1_000;
+
+/**
+ * [L8] Nodes that fall silent together are not found so at the same moment. Nothing is given up for a silence shorter than
+ * this: after it each of the others was either heard of when this one was late already, or counts as silent itself.
+ */
+export const judgedTogetherMs = 2 * usualFreshness.suspectMsMost + keptMs;
 
 /** The brakes as this process sees the nodes. */
 export class BrakeObserver {
@@ -40,6 +47,12 @@ export class BrakeObserver {
     const brakes = brakesOf(this.#nodes(notBefore), rules, this.#ofLate(at, rules));
     this.#last = { brakes, at };
     return brakes;
+  }
+
+  /** How long until the silence of a node can be judged together with that of the others; 0: it can. */
+  settlesMs(node: string, notBefore?: MonotonicInstant): number {
+    const look = this.parts.freshness.look(node, notBefore);
+    return look === undefined ? 0 : Math.max(0, judgedTogetherMs - look.silentMs);
   }
 
   #ofLate(at: MonotonicInstant, { lingerMs }: BrakeRules): OfLate {

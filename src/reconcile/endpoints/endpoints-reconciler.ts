@@ -21,7 +21,6 @@ import { endpointsOf, type TrafficMember } from './endpoints-of.js';
 import {
   isListedAt,
   isNodeLost,
-  lostSettleMs,
   nextTrafficStep,
   permitsFor,
   type TrafficStep,
@@ -111,7 +110,7 @@ export class EndpointsReconciler implements Reconciler {
           objects.get<WorkloadRevision>('WorkloadRevision', metadata.namespace, spec.revision)?.spec.template
             .minReadySeconds ?? 0,
         readyMs: ageMs(`ready ${metadata.uid} ${since}`, isReady),
-        lostMs: ageMs(`lost ${metadata.uid}`, isLost),
+        settlesMs: isLost ? this.#settlesMs(status.binding?.node) : 0,
         brake: isLost ? this.#brakeOn(node) : undefined,
       });
       // Stops here if the table of evidence does not allow it.
@@ -120,6 +119,10 @@ export class EndpointsReconciler implements Reconciler {
     }
     this.#seen.retain(key, counted);
     return members;
+  }
+
+  #settlesMs(node: string | undefined): number {
+    return (node !== undefined && this.parts.brakes?.settlesMs(node, this.#leadingSince)) || 0;
   }
 
   /** Why nothing is concluded from the silence of a node, if so. */
@@ -193,9 +196,7 @@ const lastness = (replica: Replica): number => (awaitsWithdrawal(replica) ? 1 : 
 const reasonOf = (step: TrafficStep & { readonly kind: 'Enter' | 'Leave' | 'Withdrawn' }): string =>
   step.kind === 'Leave' ? step.reason : step.kind === 'Enter' ? 'ReadyLongEnough' : 'Withdrawn';
 
-function waitMsOf({ step, node, replica }: TrafficMember): number {
-  if (step.kind === 'Wait') return step.ms;
+function waitMsOf({ step }: TrafficMember): number {
   if (step.kind === 'Keep') return keptLookMs;
-  const isSettling = step.kind === 'List' && isNodeLost(node) && replica.status?.stage === 'Serving';
-  return isSettling ? lostSettleMs : Number.POSITIVE_INFINITY;
+  return ('ms' in step ? step.ms : undefined) ?? Number.POSITIVE_INFINITY;
 }

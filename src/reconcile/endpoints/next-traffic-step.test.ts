@@ -49,22 +49,35 @@ const table: readonly Row[] = [
   ['serving, and was taken out of the endpoints before', 'Serving', {}, {}, 'Withdrawn', false],
   [
     ...(['serving, taken out, on a node that is lost with many others', 'Serving', {}] as const),
-    ...([{ node: nodeAt('Lost'), lostMs: 9_000, brake: 'many' }, 'Withdrawn', false] as const),
+    ...([{ node: nodeAt('Lost'), brake: 'many' }, 'Withdrawn', false] as const),
   ],
   ['serves, and its probe fails', 'Serving', { ...listed, ...failing }, {}, 'Leave', false],
   ['serves on a node that is late', 'Serving', listed, { node: nodeAt('Suspect') }, 'List', true],
-  ['its node has just been lost', 'Serving', listed, { node: nodeAt('Lost'), lostMs: 0 }, 'List', true],
-  ['its node is lost', 'Serving', listed, { node: nodeAt('Lost'), lostMs: 3_000 }, 'Leave', false],
-  ['its node is not known', 'Serving', listed, { node: undefined, lostMs: 3_000 }, 'Leave', false],
+  ['its node has just been lost', 'Serving', listed, { node: nodeAt('Lost'), settlesMs: 1 }, 'List', true],
+  ['its node is lost', 'Serving', listed, { node: nodeAt('Lost') }, 'Leave', false],
+  ['its node is not known', 'Serving', listed, { node: undefined }, 'Leave', false],
   [
     ...(['its node is lost with many others', 'Serving', listed] as const),
-    ...([{ node: nodeAt('Lost'), lostMs: 9_000, brake: 'many' }, 'Keep', true] as const),
+    ...([{ node: nodeAt('Lost'), brake: 'many' }, 'Keep', true] as const),
   ],
   [
     ...(['many are lost, and its probe had failed', 'Serving', { ...listed, ...failing }] as const),
     ...([{ node: nodeAt('Lost'), brake: 'many' }, 'Leave', false] as const),
   ],
   ['not known whether it runs', 'Unknown', listed, { node: nodeAt('Lost') }, 'Out', false],
+  [
+    ...(['not known, before it is seen who else is silent', 'Unknown', listed] as const),
+    ...([{ node: nodeAt('Lost'), settlesMs: 1 }, 'List', true] as const),
+  ],
+  [
+    ...([
+      'not known, replaced, before it is seen who else is',
+      'Unknown',
+      { ...listed, ...superseded },
+    ] as const),
+    ...([{ node: nodeAt('Lost'), settlesMs: 1 }, 'Out', false] as const),
+  ],
+  ['not known, and its node is heard of', 'Unknown', listed, { settlesMs: 1 }, 'Out', false],
   [
     ...(['not known, with many others', 'Unknown', listed] as const),
     ...([{ node: nodeAt('Lost'), brake: 'many' }, 'Keep', true] as const),
@@ -89,7 +102,7 @@ describe('nextTrafficStep', () => {
   it.each(table)('a replica that is %s', (_what, stage, shape, more, kind, isThere) => {
     const replica = replicaOf(0, stage, shape);
     const step = nextTrafficStep({
-      ...{ replica, node: nodeAt('Fresh'), minReadySeconds: 0, readyMs: 0, lostMs: 0, brake: undefined },
+      ...{ replica, node: nodeAt('Fresh'), minReadySeconds: 0, readyMs: 0, settlesMs: 0, brake: undefined },
       ...more,
     });
     expect([step.kind, isListedAt(step, replica)]).toEqual([kind, isThere]);
@@ -99,7 +112,7 @@ describe('nextTrafficStep', () => {
   });
 
   it('says how long is left, and why one leaves', () => {
-    const base = { node: nodeAt('Fresh'), readyMs: 4_000, lostMs: 0, brake: undefined };
+    const base = { node: nodeAt('Fresh'), readyMs: 4_000, settlesMs: 0, brake: undefined };
     expect(nextTrafficStep({ ...base, replica: replicaOf(0, 'Ready'), minReadySeconds: 10 })).toEqual({
       kind: 'Wait',
       ms: 6_000,

@@ -10,8 +10,8 @@ export type TrafficStep =
   | { readonly kind: 'Wait'; readonly ms: number }
   /** It starts to serve: Ready → Serving. It is listed once that is committed. */
   | { readonly kind: 'Enter' }
-  /** It serves and is listed. */
-  | { readonly kind: 'List' }
+  /** It serves and is listed. `ms`: nothing is heard of it, and only then can it be said whether others are silent too. */
+  | { readonly kind: 'List'; readonly ms?: number }
   /** It is listed as it was last known, although nothing is heard of it: so many are silent that it says little. */
   | { readonly kind: 'Keep'; readonly why: string }
   /** It was taken out of the endpoints, and whoever did so got no further: Serving → Ready, from where it may come back. */
@@ -31,17 +31,11 @@ export interface TrafficInput {
   readonly minReadySeconds: number;
   /** How long this leader has seen it Ready with its probe passing. */
   readonly readyMs: number;
-  /** How long this leader has seen its node's lease as expired. */
-  readonly lostMs: number;
+  /** How long until the silence of its node can be judged together with that of others; 0: it can. */
+  readonly settlesMs: number;
   /** Why nothing is to be concluded from the silence of its node; undefined: nothing speaks against it. */
   readonly brake: string | undefined;
 }
-
-/**
- * Nodes that fall silent together are not found so at the same moment: the first ones wait for the others, so that they
- * are judged together.
- */
-export const lostSettleMs = 3_000;
 
 const out: TrafficStep = { kind: 'Out' };
 
@@ -53,7 +47,7 @@ export const isNodeLost = (node: Node | undefined): boolean => {
 
 /** The whole rule of traffic (DESIGN §4, §7): readiness and leases decide it, and nothing else. */
 export function nextTrafficStep(input: TrafficInput): TrafficStep {
-  const { replica, node, minReadySeconds, readyMs, lostMs, brake } = input;
+  const { replica, node, minReadySeconds, readyMs, settlesMs, brake } = input;
   const { stage, readiness, isListed = false } = replica.status ?? {};
   const isPassing = readiness?.isPassing !== false;
   const isLost = isNodeLost(node);
@@ -74,7 +68,7 @@ export function nextTrafficStep(input: TrafficInput): TrafficStep {
       if (!isListed) return { kind: 'Withdrawn' };
       if (!isLost) return { kind: 'List' };
       if (brake !== undefined) return { kind: 'Keep', why: brake };
-      if (lostMs < lostSettleMs) return { kind: 'List' };
+      if (settlesMs > 0) return { kind: 'List', ms: settlesMs };
       return {
         ...{ kind: 'Leave', on: 'leaseExpired', reason: 'NodeLost' },
         message: 'the lease of its node has expired',
@@ -82,7 +76,9 @@ export function nextTrafficStep(input: TrafficInput): TrafficStep {
     case 'Unknown': {
       // One that was given away has a successor, to whom clients are sent.
       const isGivenAway = replica.status?.intent !== undefined || isSuperseded(replica);
-      return isListed && !isGivenAway && brake !== undefined ? { kind: 'Keep', why: brake } : out;
+      if (!isListed || isGivenAway) return out;
+      if (brake !== undefined) return { kind: 'Keep', why: brake };
+      return isLost && settlesMs > 0 ? { kind: 'List', ms: settlesMs } : out;
     }
     default:
       return out;

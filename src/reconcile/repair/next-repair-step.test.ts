@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Stage } from '../../model/stages.js';
+import { judgedTogetherMs } from '../../observe/brake-observer.js';
 import {
   answerMs,
   brakeLookMs,
@@ -163,6 +164,25 @@ describe('a replica on a node that a new leader has not heard of yet', () => {
         expect(step({ stage, node, isAskedToStop, rule: { action: 'Replace', afterSeconds: 0 } })).toEqual({
           ...{ kind: 'wait', ms: 37 * second + 1 },
         });
+  });
+});
+
+describe('[L8] a node with a short lease', () => {
+  const short = (seconds: number) => silentFor(seconds, { leaseMs: 15 * second, isHeard: seconds <= 15 });
+  const togetherSeconds = judgedTogetherMs / second;
+  const lost = { stage: 'Unknown', rule: { action: 'Replace', afterSeconds: 16 } } as const;
+
+  it('is given up only after it is seen whether others are as silent', () => {
+    expect(step({ ...lost, node: short(20) })).toEqual({ kind: 'wait', ms: judgedTogetherMs - 20 * second });
+    expect(told(step({ ...lost, node: short(togetherSeconds) }))).toMatch(/^Replaceable/);
+    const shortFence = { ...fence, rule: { action: 'Gone' }, fence: { windowSeconds: 10 } } as const;
+    expect(step({ ...shortFence, node: short(20) }).kind).toBe('wait');
+    expect(step({ ...shortFence, node: short(togetherSeconds) })).toEqual(released(togetherSeconds));
+  });
+
+  it('is released at once on the word of somebody who knows', () => {
+    const node = { ...short(20), isAttested: true };
+    expect(step({ ...lost, node }).kind).toBe('release');
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Remarked, ReleaseProof } from '../../model/ports.js';
 import type { Epoch, FenceRecord } from '../../model/records.js';
+import { judgedTogetherMs } from '../../observe/brake-observer.js';
 import type { BrakeState } from '../../observe/brakes.js';
 import { type Deed, permit, type Permit, type SignalFor } from '../../observe/evidence.js';
 import type { Stage } from '../../model/stages.js';
@@ -185,8 +186,14 @@ export const givesAway = (step: RepairStep): boolean =>
   (step.kind === 'release' && step.proof.kind !== 'Attested') ||
   (step.kind === 'tell' && step.remarks.some(({ type }) => type === 'Replaceable'));
 
-const whileBraked = ({ brake }: RepairInput, step: RepairStep): RepairStep =>
-  brake === 'Stop' && givesAway(step) ? { kind: 'held', ms: brakeLookMs } : step;
+function whileBraked({ brake, node }: RepairInput, step: RepairStep): RepairStep {
+  if (!givesAway(step)) return step;
+  if (brake === 'Stop') return { kind: 'held', ms: brakeLookMs };
+  // Where leases are short, one is lost before it is seen whether the others are as silent: no brake can be on yet.
+  const isBySilence = 'on' in step && (step.on === 'leaseExpired' || step.on === 'fenceExpired');
+  const leftMs = judgedTogetherMs - (node?.silentMs ?? judgedTogetherMs);
+  return isBySilence && leftMs > 0 ? wait(leftMs) : step;
+}
 
 function whileUnknown(input: RepairInput): RepairStep {
   const { node, inStageMs } = input;
