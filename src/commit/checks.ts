@@ -25,6 +25,7 @@ export const checkNames = [
   'bind.alreadyBound',
   'bind.stage',
   'bind.slot',
+  'bind.lostCopy',
   'bind.hold',
   'bind.hold.owner',
   'bind.hold.awaits',
@@ -69,6 +70,8 @@ export const checkNames = [
   'incarnate.workload',
   'incarnate.previous',
   'incarnate.atMostOne',
+  'incarnate.lostCopy',
+  'incarnate.owner',
   'incarnate.lost',
   'incarnate.number',
   'incarnate.name',
@@ -131,6 +134,8 @@ export const untriedChecks: Readonly<Partial<Record<CheckName, string>>> = {
     'a replica that waits is the one its slot names, because no other is made before it ends (incarnate.previous)',
   'bind.hold': 'a replica is Scheduled only while its hold is Held: both move in one transaction (hold.once)',
   'bind.tenant': 'a tenant goes only once nothing is left in it, for nobody else takes its finalizer off',
+  'incarnate.owner':
+    'a workload keeps its name until its replicas have ended, and one that is gone is not replaced by repair; a unit test does',
   'incarnate.name':
     'no two slots have a name in common (replicaName), and one begins anew only once nothing of it is left (forget.kept)',
   'forget.lost':

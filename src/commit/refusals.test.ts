@@ -117,24 +117,6 @@ describe('what the authority refuses about replicas, slots and actors', () => {
     });
   });
 
-  it('[S5] SlotTaken: what was promised to run at most once is not replaced, also after the workload says otherwise', async () => {
-    const once = await cell.workload('shop', 'once', {}, { template: { execution: 'AtMostOne' } });
-    const first = await cell.incarnate(once);
-    done(await cell.bind(first, 'n1'));
-    done(await cell.lose(first));
-    const refusal =
-      'SlotTaken: slot 0 of once: once-0-1 is lost and may still run; the workload does not allow a second';
-    expect(answer(await cell.tryIncarnate(once, '0', 2))).toBe(refusal);
-    const { template } = once.spec as { template: object };
-    await cell.set(
-      'Workload',
-      'once',
-      { template: { ...template, execution: 'AtLeastOne' }, onNodeLost: { action: 'Replace' } },
-      'shop',
-    );
-    expect(answer(await cell.tryIncarnate(once, '0', 2))).toBe(refusal);
-  });
-
   it('AlreadyBound: there is never a second binding, and the same operation has the first result', async () => {
     const replica = await cell.incarnate(web);
     await cell.node('n2');

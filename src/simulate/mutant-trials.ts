@@ -5,6 +5,7 @@ import type { Scenario } from './scenario.js';
 import { fence } from './scenarios/fence.js';
 import { fenceChange } from './scenarios/fence-change.js';
 import { fenceEdge } from './scenarios/fence-edge.js';
+import { h11 } from './scenarios/lost-copy.js';
 import { lostDirectory } from './scenarios/lost-directory.js';
 import { nodeDeleted } from './scenarios/node-deleted.js';
 import { preemption } from './scenarios/preemption.js';
@@ -34,6 +35,7 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
     ],
   ],
   [fence, ['epoch.nodeState']],
+  [h11, ['incarnate.lostCopy', 'bind.lostCopy']],
   [preemption, ['reserve.victim']],
   [nodeDeleted, ['bind.deleted']],
   [fenceChange, ['fence.lowered', 'fence.settled']],

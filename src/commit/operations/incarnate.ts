@@ -9,6 +9,7 @@ import { checkActor, checkEdge } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commitAt, type Decide, reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
+import { refusedBeside } from '../lost-copies.js';
 import { findReplica, stepBy, withTransition } from '../replica-moves.js';
 import {
   putStatus,
@@ -67,7 +68,8 @@ export const incarnate =
         'SlotTaken',
         `slot ${slot} of ${input.workload} is at incarnation ${record?.incarnation ?? 0}, so ${incarnation} cannot be next`,
       );
-    const lost = record === undefined ? undefined : replacedReplica(context, draft, input, record, name);
+    const lost =
+      record === undefined ? undefined : replacedReplica(context, draft, input, revision, record, name);
     if (lost !== undefined && 'kind' in lost) return lost;
     const taken = nameTaken(context, draft, tenant, name);
     if (taken !== undefined) return taken;
@@ -229,26 +231,28 @@ const next = (first: SlotRecord, before: SlotRecord, lost: SlotRecord['lost']): 
 function replacedReplica(
   context: Context,
   draft: Draft,
-  { tenant, workload: workloadName, slot }: Incarnate,
+  input: Incarnate,
+  revision: Stored<WorkloadRevision>,
   record: SlotRecord,
   replacement: string,
 ): SlotRecord['lost'] | Rejection | undefined {
+  const { checks, at } = context;
+  const { tenant, workload, slot, workloadUid } = input;
+  const beside = { tenant, workload, slot, revision };
   const before = findReplica(draft, { tenant, name: record.replica, uid: record.replicaUid });
-  if (before === undefined || isTerminal(before.status.stage)) return undefined;
-  if (!context.checks.has('incarnate.previous')) return undefined;
-  const taken = (why: string): Rejection => reject('SlotTaken', `slot ${slot} of ${workloadName}: ${why}`);
-  const spec = storedWorkload(draft, tenant, workloadName)?.spec;
+  const hasEnded = before === undefined || isTerminal(before.status.stage);
+  // The last one may have ended beside a copy that is lost: that copy may run on.
+  if (record.lost !== undefined && hasEnded)
+    return checks.has('incarnate.lostCopy') ? refusedBeside(draft, beside, record.lost) : undefined;
+  if (hasEnded || !checks.has('incarnate.previous')) return undefined;
+  const taken = (why: string): Rejection => reject('SlotTaken', `slot ${slot} of ${workload}: ${why}`);
   if (before.status.stage !== 'Unknown') return taken(`${record.replica} is ${before.status.stage}`);
-  // What the lost one was promised counts as well as what the workload says now.
-  const promised = storedRevision(draft, tenant, before.stored.spec.revision)?.spec.template.execution;
-  if (
-    (spec?.onNodeLost?.action !== 'Replace' ||
-      spec.template.execution === 'AtMostOne' ||
-      promised === 'AtMostOne') &&
-    context.checks.has('incarnate.atMostOne')
-  )
-    return taken(`${record.replica} is lost and may still run; the workload does not allow a second`);
-  if (record.lost !== undefined && context.checks.has('incarnate.lost'))
+  const last = { replica: record.replica, replicaUid: record.replicaUid };
+  const refused = checks.has('incarnate.atMostOne') ? refusedBeside(draft, beside, last) : undefined;
+  if (refused !== undefined) return refused;
+  if (!isOwnedBy(before.stored, workloadUid) && checks.has('incarnate.owner'))
+    return taken(`${record.replica} is of a workload of that name that is gone, and has not ended`);
+  if (record.lost !== undefined && checks.has('incarnate.lost'))
     return taken(`${record.lost.replica} is lost and was replaced already; one replacement at a time`);
   const { status } = before;
   const condition = {
@@ -256,12 +260,16 @@ function replacedReplica(
     status: 'True' as const,
     reason: 'Replaced',
     message: `${replacement} took its place while it is not known whether it runs`,
-    lastTransitionTime: context.at,
+    lastTransitionTime: at,
   };
   putStatus(draft, 'Replica', tenant, record.replica, {
     ...status,
     ...(status.charge !== undefined && { charge: moveToLost(context, draft, status.charge) }),
     conditions: [...(status.conditions ?? []).filter(({ type }) => type !== 'Superseded'), condition],
   });
-  return { replica: record.replica, replicaUid: record.replicaUid };
+  return last;
 }
+
+const isOwnedBy = ({ metadata }: Stored<Replica>, workloadUid: string): boolean =>
+  metadata.ownerReferences?.some(({ uid, controller }) => controller === true && uid === workloadUid) ===
+  true;

@@ -14,6 +14,7 @@ import { checkActor, checkNodeEpoch } from '../act.js';
 import type { Context } from '../context.js';
 import { reject, type Rejection } from '../decision.js';
 import type { Draft } from '../draft.js';
+import { refusedBeside } from '../lost-copies.js';
 import { type Candidate, checkPlacementRules } from '../placement-rules.js';
 import type { LiveReplica } from '../replica-moves.js';
 import {
@@ -78,6 +79,8 @@ function isOfDaemon(draft: Draft, tenant: string, revision: Stored<WorkloadRevis
   return isDaemon;
 }
 
+const slotOf = ({ spec: { workload, slot } }: LiveReplica['stored']) => ({ workload, slot });
+
 export function checkProposal(
   context: Context,
   draft: Draft,
@@ -104,6 +107,14 @@ export function checkProposal(
   }
   const revision = storedRevision(draft, tenant, stored.spec.revision);
   if (revision === undefined) return reject('ReplicaChanged', `the revision ${stored.spec.revision} is gone`);
+  // Its workload may have come to say AtMostOne since it was made.
+  if (slot?.lost !== undefined && checks.has('bind.lostCopy')) {
+    const refused = refusedBeside(draft, { tenant, ...slotOf(stored), revision }, slot.lost);
+    if (refused !== undefined) {
+      slotRecord(draft, tenant, stored.spec.workload, stored.spec.slot);
+      return refused;
+    }
+  }
   if (stored.spec.slot !== proposal.node && isOfDaemon(draft, tenant, revision) && checks.has('bind.daemon'))
     return reject(
       'SelectorMismatch',

@@ -156,6 +156,41 @@ describe('the plan of a slot that is wanted', () => {
     expect(plan(inputOf(service(0), [lost]))).toEqual(['Evict web-0-1 ScaledDown']);
   });
 
+  describe.each([
+    ['AtMostOne', { template: { run: {}, execution: 'AtMostOne' }, onNodeLost: { action: 'Fence' } }],
+    ['Wait', { onNodeLost: { action: 'Wait' } }],
+  ])('[S5] while a lost copy has not ended and its workload has come to say %s', (_, spec) => {
+    const withLost = (stage: Stage, lost: Stage = 'Unknown', more: object = {}) => {
+      const workload = service(1, { ...spec, ...more });
+      const { revisions } = inputOf(workload);
+      return plan({
+        ...inputOf(workload, [replicaOf(0, lost), replicaOf(0, stage, { incarnation: 2 })]),
+        revisions,
+      });
+    };
+
+    it('makes nothing after its replacement, whether the copy is silent or stopping', () => {
+      for (const stage of ['Released', 'Failed', 'Succeeded'] as const)
+        for (const lost of ['Unknown', 'Releasing'] as const) expect(withLost(stage, lost)).toEqual([]);
+      expect(withLost('Released', 'Released')).toEqual(['Incarnate 0/3 Queued']);
+    });
+
+    it('takes a replacement back that was not bound yet, and leaves one that was', () => {
+      for (const stage of ['Admitted', 'Queued', 'Scheduled'] as const)
+        expect(withLost(stage)).toEqual(['Release web-0-2 AwaitsLostCopy']);
+      expect(withLost('Admitted', 'Unknown', { suspend: true })).toEqual(['Release web-0-2 AwaitsLostCopy']);
+      for (const stage of ['Bound', 'Starting', 'Ready', 'Serving', 'Releasing'] as const)
+        expect(withLost(stage)).toEqual([]);
+    });
+
+    it('keeps the slot of the copy when the workload is scaled down or deleted', () => {
+      expect(withLost('Released', 'Unknown', { replicas: 0 })).toEqual(['Evict web-0-1 ScaledDown']);
+      const workload = workloadOf(spec, deleted);
+      const replicas = [replicaOf(0, 'Unknown'), replicaOf(0, 'Released', { incarnation: 2 })];
+      expect(plan(inputOf(workload, replicas))).toEqual(['Evict web-0-1 Deleted']);
+    });
+  });
+
   it('leaves a lost one that was replaced to repair', () => {
     const replicas = [replicaOf(0, 'Unknown'), replicaOf(0, 'Ready', { incarnation: 2 })];
     expect(plan(inputOf(service(1), replicas))).toEqual([]);

@@ -3,6 +3,8 @@ import type { Gang, GangSpec } from '../../model/kinds/gang.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { WorkloadRevision, WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
+import { allowsSecondCopy } from '../../model/second-copy.js';
+import { awaitedCopy } from './awaited-copy.js';
 import { failuresAfter } from './failures.js';
 import { revisionOf } from './revision-of.js';
 import type { Slot, Slots } from './slot.js';
@@ -94,11 +96,14 @@ function* allSteps(input: PlanInput, noteWait: (ms: number) => void): Generator<
   for (const [slot, wish] of slotWishes(input)) {
     // As it is now: it may change before the next step is asked for.
     const { newest: current, older = [] } = slots.get(slot) ?? {};
+    const copy = awaitedCopy(workload, { older });
     if (wish.kind === 'Wait') noteWait(wish.ms);
-    if (wish.kind === 'Run' && (current === undefined || hasEnded(current) || mayBeReplaced(current, older)))
+    if (wish.kind === 'Run' && mayFollow(workload, current, older))
       yield incarnation(workload, revision.name, slot, current);
     if (current !== undefined && !hasEnded(current)) {
       if (current.metadata.deletionTimestamp !== undefined) yield* endSteps(current, 'Deleted');
+      // [S5] It was made while its workload allowed a second copy: the next one is made once the lost one has ended.
+      else if (copy !== undefined && hasNotStarted(current)) yield* endSteps(current, 'AwaitsLostCopy');
       else if (stageOf(current) === 'Admitted' && wish.kind !== 'Yield' && workload.spec.suspend !== true)
         yield { kind: 'Queue', replica: current };
     }
@@ -160,6 +165,16 @@ function incarnation(
     failuresBefore: last === undefined ? 0 : failuresAfter(last, workload.spec.type ?? 'Service'),
   };
 }
+
+/** Whether the slot may get its next replica now. */
+function mayFollow(workload: Workload, current: Replica | undefined, older: readonly Replica[]): boolean {
+  if (current === undefined) return true;
+  if (hasEnded(current)) return awaitedCopy(workload, { older }) === undefined;
+  return allowsSecondCopy(workload.spec) && mayBeReplaced(current, older);
+}
+
+const hasNotStarted = (replica: Replica): boolean =>
+  ['Admitted', 'Queued', 'Scheduled'].includes(stageOf(replica));
 
 /** [S12] Repair says that a second one is allowed beside the lost one, and no other of the slot is left. */
 function mayBeReplaced(current: Replica, older: readonly Replica[]): boolean {

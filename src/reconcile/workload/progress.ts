@@ -18,6 +18,8 @@ interface WaitingGroup {
   /** The one whose slot is served first, and its place among them. */
   first: Replica | undefined;
   firstAt: number;
+  /** Of the first, where it is not what its replica says. */
+  message: string | undefined;
   readonly nextMoves: Map<string, number>;
 }
 
@@ -51,7 +53,7 @@ export class ProgressTally {
    */
   areWanted({ stage, waits }: ReplicaFacts, count: number, first: Replica, firstAt: number): void {
     if (waits === undefined || (this.options.isBatch && stage === 'Ready')) return;
-    const { boundary, reason, nextMove, boundAt } = waits;
+    const { boundary, reason, nextMove, boundAt, message } = waits;
     const there = this.#at(boundary);
     const group = groupAt(there, reason);
     there.count += count;
@@ -59,6 +61,7 @@ export class ProgressTally {
     if (group.first === undefined || firstAt < group.firstAt) {
       group.first = first;
       group.firstAt = firstAt;
+      group.message = message;
     }
     group.nextMoves.set(nextMove, (group.nextMoves.get(nextMove) ?? 0) + count);
     // Timestamps of one form: the earlier one is the smaller text.
@@ -81,8 +84,8 @@ export class ProgressTally {
     const there = this.#boundaries.get(limitedBy);
     const reason = there && mostOf(there.reasons, ({ count }) => count);
     if (there === undefined || reason === undefined) return { stages };
-    const { first, nextMoves } = groupAt(there, reason);
-    const message = first === undefined ? '' : waitingMessage(first);
+    const { first, nextMoves, message: said } = groupAt(there, reason);
+    const message = said ?? (first === undefined ? '' : waitingMessage(first));
     const operation = first?.status?.transitions?.at(-1)?.operation;
     const deadline = deadlineAfter(there.boundAt, this.options.startDeadlineSeconds);
     return {
@@ -112,7 +115,7 @@ export class ProgressTally {
 function groupAt({ reasons }: AtBoundary, reason: string): WaitingGroup {
   let group = reasons.get(reason);
   if (group === undefined) {
-    group = { count: 0, first: undefined, firstAt: 0, nextMoves: new Map() };
+    group = { count: 0, first: undefined, firstAt: 0, message: undefined, nextMoves: new Map() };
     reasons.set(reason, group);
   }
   return group;

@@ -20,6 +20,8 @@ export interface FactsOfWaiting {
   readonly nextMove: string;
   /** Of one that starts: when it was bound. */
   readonly boundAt: string | undefined;
+  /** What people are told; undefined: what the replica itself says. */
+  readonly message?: string;
 }
 
 /**

@@ -5,7 +5,8 @@ import { workload as workloadKind } from '../../model/kinds/workload.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import { Validator } from '../../model/validate.js';
 import { revisionOf } from './revision-of.js';
-import { inputOf, nodeOf, replicaOf, workloadOf } from './workload.fixture.js';
+import type { Stage } from '../../model/stages.js';
+import { boundTo, inputOf, nodeOf, replicaOf, workloadOf } from './workload.fixture.js';
 import { workloadStatus } from './workload-status.js';
 
 const now = '2026-01-01T01:00:00Z';
@@ -33,6 +34,28 @@ describe('the status of a workload', () => {
       ...{ updatedReplicas: 2, observedGeneration: 1, selector: 'berth.dev/workload=web' },
       updateRevision: revisionOf(workloadOf()).name,
     });
+  });
+
+  it('[L6] tells which lost copy the next replica waits for, why, and what a person can do', () => {
+    const once = { template: { run: {}, execution: 'AtMostOne' }, onNodeLost: { action: 'Fence' } };
+    const ended = replicaOf(0, 'Released', { incarnation: 2 });
+    const progress = (lost: Stage, spec: object = once) =>
+      statusOf(workloadOf(spec), [replicaOf(0, lost, boundTo('n1')), ended]).progress;
+    expect(progress('Unknown')).toMatchObject({
+      ...{ limitedBy: 'Authority', reason: 'AwaitsLostCopy', nextMove: 'repair-controller' },
+      message:
+        'Lost copy web-0-1 may still run on n1, and AtMostOne allows no second copy. The next replica starts when web-0-1 has stopped: ' +
+        'n1 comes back and stops it, or an operator confirms that everything on n1 has stopped (berth attest n1 --stopped)',
+    });
+    expect(progress('Releasing')).toMatchObject({ nextMove: 'agent:n1' });
+    expect(progress('Releasing')?.message).toContain('Lost copy web-0-1 is stopping on n1, and AtMostOne');
+    expect(progress('Unknown', { onNodeLost: { action: 'Wait' } })?.message).toContain(
+      'onNodeLost: Wait allows',
+    );
+    expect(progress('Unknown', {})).toMatchObject({ reason: 'AwaitsNextIncarnation' });
+    expect(progress('Released')).toMatchObject({ reason: 'AwaitsNextIncarnation' });
+    const ofBatch = { ...once, type: 'Batch', batch: { completions: 1, backoffLimit: 6 } };
+    expect(progress('Unknown', ofBatch)).toMatchObject({ reason: 'AwaitsLostCopy' });
   });
 
   it('tells what is not complete yet, what has failed beyond repair, and what is not known apart', () => {

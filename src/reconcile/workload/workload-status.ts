@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { completionsOf } from '../../model/completions.js';
 import type { Replica } from '../../model/kinds/replica.js';
-import type { WorkloadStatus } from '../../model/kinds/workload.js';
+import type { Workload, WorkloadStatus } from '../../model/kinds/workload.js';
+import { awaitedCopy, waitsForCopy } from './awaited-copy.js';
 import { failuresAfter } from './failures.js';
 import { ProgressTally } from './progress.js';
 import { factsOf, type ReplicaFacts } from './replica-facts.js';
 import { revisionOf } from './revision-of.js';
+import type { Slot } from './slot.js';
 import { hasBatchFailed, slotWishes, stageOf, type WishInput } from './slot-wishes.js';
 
 type Condition = NonNullable<WorkloadStatus['conditions']>[number];
@@ -38,7 +40,7 @@ export function* workloadStatus(input: WishInput, now: string): Generator<undefi
   // Neighbours that are alike are added up together.
   let run: Run | undefined;
   for (const slot of slots.values()) {
-    const facts = slot.facts(run?.facts);
+    const facts = factsOfSlot(workload, slot, run?.facts);
     if (run?.facts !== facts) {
       counts.addRun(run);
       run = { facts, count: 0, wanted: 0, first: slot.newest, firstAt: Number.POSITIVE_INFINITY };
@@ -68,10 +70,11 @@ export function* workloadStatus(input: WishInput, now: string): Generator<undefi
   } else if (!isDeleting)
     for (const [name, { kind }] of slotWishes(input)) {
       const slot = slots.get(name);
+      const facts = slot && factsOfSlot(workload, slot);
       const isRun = kind === 'Run' || kind === 'Wait';
-      if (slot !== undefined && (isRun || !slot.facts().hasEnded)) {
+      if (slot !== undefined && facts !== undefined && (isRun || !facts.hasEnded)) {
         wanted += 1;
-        tally.areWanted(slot.facts(), 1, slot.newest, wanted);
+        tally.areWanted(facts, 1, slot.newest, wanted);
       } else if (slot === undefined && isRun) {
         absent += 1;
         tally.areMissing('NotIncarnated', 1);
@@ -126,6 +129,14 @@ export function* workloadStatus(input: WishInput, now: string): Generator<undefi
     conditions: withTimes(drafts, previous?.conditions ?? [], metadata.generation, now),
   };
   return isDeepStrictEqual(status, previous) && previous !== undefined ? previous : status;
+}
+
+/** Of the newest replica of a slot; where it has ended and a lost copy has not, the slot waits for that. */
+function factsOfSlot(workload: Workload, slot: Slot, alike?: ReplicaFacts): ReplicaFacts {
+  const facts = slot.facts(alike);
+  if (!facts.hasEnded || slot.older.length === 0) return facts;
+  const copy = awaitedCopy(workload, slot);
+  return copy === undefined ? facts : { ...facts, waits: waitsForCopy(workload, copy) };
 }
 
 /** Slots next to each other whose newest replicas are alike. */

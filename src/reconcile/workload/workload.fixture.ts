@@ -13,6 +13,7 @@ export const workloadOf = (spec: object = {}, metadata: object = {}): Workload =
     metadata: { finalizers: [replicasFinalizer], ...metadata },
     spec: {
       ...{ type: 'Service', replicas: 1, template: { run: { process: { command: ['sleep', '1'] } } } },
+      onNodeLost: { action: 'Replace', afterSeconds: 45 },
       ...spec,
     },
   }) as Workload;

@@ -130,8 +130,10 @@ export class HonestCell extends TestCell {
 
   /** A workload and its revision NAME-1. */
   workload(name: string, wants: Wants = {}, replicas = 1): void {
-    const { type = 'Service', placement = {} } = wants;
-    this.object('user-ann', 'Workload', tenant, name, { type, replicas, placement });
+    const { type = 'Service', placement = {}, execution = 'AtLeastOne' } = wants;
+    const onNodeLost = { action: execution === 'AtMostOne' ? 'Fence' : 'Replace' };
+    const spec = { type, replicas, placement, template: { execution }, onNodeLost };
+    this.object('user-ann', 'Workload', tenant, name, spec);
     this.template(name, 1, wants);
   }
 

@@ -53,10 +53,10 @@ describe('[S5] a replica has at most one binding', () => {
       cell.incarnate(workload, '0', 2);
       cell.bind(`${workload}-0-2`, 'n2');
     }
-    expect(cell.messages).toEqual([
-      'slot 0 of AtMostOne shop/once has 2 bindings: once-0-1 (Bound), once-0-2 (Bound)',
-    ]);
-    expect(cell.whole()).toEqual(cell.violations);
+    const twice = 'slot 0 of AtMostOne shop/once has 2 bindings: once-0-1 (Bound), once-0-2 (Bound)';
+    expect(cell.messages).toContain(twice);
+    expect(cell.messages.join()).not.toContain('web');
+    expect(cell.whole().map(({ message }) => message)).toEqual([twice]);
   });
 });
 

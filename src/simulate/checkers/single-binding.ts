@@ -7,6 +7,7 @@ import { stateBefore } from './before-state.js';
 import { CellView } from './cell-view.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
 import { type Execution, ExecutionWitness } from './execution-witness.js';
+import { secondCopies } from './second-copies.js';
 import { actorOf, appendedTransitions, type ReplicaChange, replicaChanges } from './transitions.js';
 
 /**
@@ -43,6 +44,7 @@ export class SingleBinding implements SafetyChecker {
         messages.push(`${key} (${uid}) was bound; slot ${slot} of ${workload} names ${named[1] ?? 'nobody'}`);
       messages.push(...boundTwice(cell, tenant, workload, slot));
     }
+    messages.push(...secondCopies(commit, cell));
     for (const { key, after } of commit.changes)
       if (key.startsWith('/l/') && after !== undefined) this.#leaseChangedAtMs.set(key.slice(3), commit.atMs);
     return messages.map((message) => this.#violation(message));

@@ -6,6 +6,7 @@ import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
 import { fenceChange } from './fence-change.js';
 import { fenceEdge } from './fence-edge.js';
+import { h11 } from './lost-copy.js';
 import { lostDirectory } from './lost-directory.js';
 import { lostNodes } from './lost-nodes.js';
 import { matrix } from './matrix.js';
@@ -30,6 +31,7 @@ export const scenarios: readonly Scenario[] = [
   ...matrix,
   ...scheduling,
   ...lostNodes,
+  h11,
   stuckOnNode,
   strandedHold,
   preemption,
