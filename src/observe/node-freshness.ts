@@ -177,7 +177,8 @@ class HeardJudgement implements Judgement {
   }
 }
 
-function verdictAfter(
+/** What a silence of that length means. */
+export function verdictAfter(
   silentMs: number,
   { lateMs, leaseMs, lostMs }: { readonly lateMs: number; readonly leaseMs: number; readonly lostMs: number },
 ): Verdict {

@@ -1,4 +1,5 @@
 import type { CheckName } from '../commit/checks.js';
+import type { ControllerDefectName } from './controller-defects.js';
 import type { Mutant } from './mutant.js';
 import type { Trial } from './run-mutants.js';
 import type { Scenario } from './scenario.js';
@@ -7,6 +8,7 @@ import { fenceChange } from './scenarios/fence-change.js';
 import { fenceEdge } from './scenarios/fence-edge.js';
 import { h11 } from './scenarios/lost-copy.js';
 import { lostDirectory } from './scenarios/lost-directory.js';
+import { newLeader } from './scenarios/new-leader.js';
 import { nodeDeleted } from './scenarios/node-deleted.js';
 import { preemption } from './scenarios/preemption.js';
 import { swarm } from './scenarios/swarm.js';
@@ -42,6 +44,14 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
   [lostDirectory, ['release.journal', 'release.journalWindow']],
 ];
 
+// Where there is what a controller would count wrongly.
+const worldsOfDefect: Readonly<Record<ControllerDefectName, readonly Scenario[]>> = {
+  'silence.fast': [newLeader],
+  'silence.inheritedFast': [newLeader],
+  'silence.beforeTerm': [newLeader],
+  'silence.windowFast': [newLeader],
+};
+
 /** In which worlds a defect is tried. */
 export const trialOf = (mutant: Mutant): Trial => ({ mutant, scenarios: worldsOf(mutant) });
 
@@ -53,5 +63,7 @@ function worldsOf(mutant: Mutant): readonly Scenario[] {
     }
     case 'fenceTerm':
       return [fenceEdge];
+    case 'controller':
+      return worldsOfDefect[mutant.name];
   }
 }

@@ -1,10 +1,12 @@
 import { type CheckName, checkNames, untriedChecks } from '../commit/checks.js';
+import { type ControllerDefectName, controllerDefectNames } from './controller-defects.js';
 import { type FenceTermName, fenceTermNames } from './fence-terms.js';
 
-/** One defect put in on purpose: a check of the authority that is switched off, or a term of the fence that is left out. */
+/** One defect put in on purpose: a check of the authority that is switched off, a term of the fence that is left out, or a controller that counts wrongly. */
 export type Mutant =
   | { readonly kind: 'check'; readonly name: CheckName }
-  | { readonly kind: 'fenceTerm'; readonly name: FenceTermName };
+  | { readonly kind: 'fenceTerm'; readonly name: FenceTermName }
+  | { readonly kind: 'controller'; readonly name: ControllerDefectName };
 
 /** All defects, but for checks behind which another refuses the same. */
 export const mutants: readonly Mutant[] = [
@@ -12,6 +14,7 @@ export const mutants: readonly Mutant[] = [
     .filter((name) => untriedChecks[name] === undefined)
     .map((name): Mutant => ({ kind: 'check', name })),
   ...fenceTermNames.map((name): Mutant => ({ kind: 'fenceTerm', name })),
+  ...controllerDefectNames.map((name): Mutant => ({ kind: 'controller', name })),
 ];
 
 /** The defects of these names, or of these groups: `fence` is every one whose name begins with `fence.`. */

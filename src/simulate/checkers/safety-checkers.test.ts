@@ -11,12 +11,13 @@ describe('the safety checkers', () => {
     for (const checker of all) expect(checker.checked, checker.rule).toBeGreaterThan(0);
   });
 
-  it('are one per rule that is about single commits, one for the order of traffic and stops, and one for drains', () => {
+  it('are one per rule that is about single commits, one more for silences, one for the order of traffic and stops, and one for drains', () => {
     expect(safetyCheckers().all.map(({ rule }) => rule)).toEqual([
       'S1',
       'S2',
       'S3',
       'S4',
+      'S5',
       'S5',
       'S6',
       'S7',

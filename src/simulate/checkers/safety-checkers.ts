@@ -7,6 +7,7 @@ import { NodeCapacity } from './node-capacity.js';
 import { OwnedWrites, type WriterRule } from './owned-writes.js';
 import { PlacementRules } from './placement-rules.js';
 import { ReservedCapacity } from './reserved-capacity.js';
+import { Silence } from './silence.js';
 import { SingleBinding } from './single-binding.js';
 import { Slots } from './slots.js';
 import { TenantGrants } from './tenant-grants.js';
@@ -26,6 +27,7 @@ export function safetyCheckers(writers?: readonly WriterRule[]): {
     new TenantGrants(),
     new PlacementRules(),
     bindings,
+    new Silence(),
     new OwnedWrites(writers),
     new Accounts(),
     new Epochs(),

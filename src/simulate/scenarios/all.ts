@@ -10,6 +10,7 @@ import { h11 } from './lost-copy.js';
 import { lostDirectory } from './lost-directory.js';
 import { lostNodes } from './lost-nodes.js';
 import { matrix } from './matrix.js';
+import { newLeader } from './new-leader.js';
 import { nodeDeleted } from './node-deleted.js';
 import { nodeSessions } from './node-sessions.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
@@ -32,6 +33,7 @@ export const scenarios: readonly Scenario[] = [
   ...scheduling,
   ...lostNodes,
   h11,
+  newLeader,
   stuckOnNode,
   strandedHold,
   preemption,

@@ -54,6 +54,8 @@ class Meddler {
         if (taken === undefined) continue;
         if (actor !== undefined) past.push(actor);
         own.set(kind, taken);
+        // What it has seen before its term does not count in it.
+        if (kind === 'repair-controller') this.#seenLeases.clear();
       }
       const act = this.world.faults.isStopped
         ? this.#helpOut(reach, authority, own)

@@ -3,7 +3,15 @@ import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import type { Actor, Authority, ReleaseProof } from '../../model/ports.js';
-import { leaseKey, type LeaseRecord, nodeLeaseName, slotKey, type SlotRecord } from '../../model/records.js';
+import {
+  type Epoch,
+  leaseKey,
+  type LeaseRecord,
+  nodeLeaseName,
+  sameEpoch,
+  slotKey,
+  type SlotRecord,
+} from '../../model/records.js';
 import { refOf } from '../../model/replica-ref.js';
 import type { Reach } from './server.js';
 import type { Life, SimProcess } from './sim-process.js';
@@ -19,14 +27,20 @@ export function startRivalRepairer(world: World): SimProcess {
   return world.addProcess('rival-repairer', async (life) => {
     const reach = await world.reach(life);
     const seen = new Map<string, { readonly version: number; readonly sinceMs: number }>();
+    let term: Epoch | undefined;
     for (;;) {
       await life.env.sleep(everyMs);
+      const lease = recordOf<LeaseRecord>(reach, leaseKey('repair-controller'));
+      // Careless about proofs, honest about time: it is counted from the start of the term that it acts in.
+      if (lease !== undefined && (term === undefined || !sameEpoch(term, lease.epoch))) {
+        term = lease.epoch;
+        seen.clear();
+      }
       for (const { metadata } of reach.objects.list('Lease')) {
         const version = Number(metadata.resourceVersion);
         if (seen.get(metadata.name)?.version !== version)
           seen.set(metadata.name, { version, sinceMs: world.time.nowMs });
       }
-      const lease = recordOf<LeaseRecord>(reach, leaseKey('repair-controller'));
       if (lease === undefined || world.faults.isStopped) continue;
       const actor: Actor = {
         ...{ kind: 'repair-controller', name: 'rival' },

@@ -1,6 +1,5 @@
 import { NodeHub } from '../../commit/nodes/node-hub.js';
 import { fenceIn } from '../../model/fence-problem.js';
-import { FreshnessObserver } from '../../observe/freshness-observer.js';
 import { Controllers } from '../../reconcile/controllers.js';
 import { runSchedulers } from './schedulers.js';
 import type { SimProcess } from './sim-process.js';
@@ -24,7 +23,7 @@ export function startServer(
     });
     hub.start(never);
     world.streams.set(life, hub);
-    const freshness = new FreshnessObserver({ objects: reach.objects, env: life.env });
+    const freshness = new world.controllers.Observer({ objects: reach.objects, env: life.env });
     freshness.start(never);
     const controllers = new Controllers({
       ...{ objects: reach.objects, authority: reach.authority, env: life.env },
@@ -33,6 +32,7 @@ export function startServer(
       // What goes wrong is tried again; whether enough of it does is for the liveness rules to say.
       report: () => undefined,
       resyncMs: 20_000,
+      ...world.controllers.parts,
       ...(detects && {
         nodes: { freshness, fence: () => fenceIn({ read: (key) => reach.cache.record(key)?.value }) },
       }),

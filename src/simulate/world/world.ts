@@ -10,6 +10,7 @@ import type { Transaction, TransactOutcome } from '../../store/contract.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
 import type { Execution } from '../checkers/execution-witness.js';
 import { safetyCheckers } from '../checkers/safety-checkers.js';
+import { controllersWith, type ControllerShape, wholeControllers } from '../controller-defects.js';
 import { type FenceTerms, fenceWithout, wholeFence } from '../fence-terms.js';
 import type { Mutant } from '../mutant.js';
 import { CellHistory } from './cell-history.js';
@@ -63,6 +64,7 @@ export class World {
   readonly switchOff = new Map<string, () => void>();
   readonly checks: Checks;
   readonly fence: FenceTerms;
+  readonly controllers: ControllerShape;
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
   readonly #store: MemoryStore;
@@ -82,6 +84,7 @@ export class World {
     const { mutant } = options;
     this.checks = new Checks(mutant?.kind === 'check' ? mutant.name : undefined);
     this.fence = mutant?.kind === 'fenceTerm' ? fenceWithout[mutant.name] : wholeFence;
+    this.controllers = mutant?.kind === 'controller' ? controllersWith[mutant.name] : wholeControllers;
     this.wire = this.time.machine('wire').env;
     this.#store = new MemoryStore(this.time.machine('store').env);
     this.witness = new Witness((violation) => this.#violated([violation]));

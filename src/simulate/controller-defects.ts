@@ -1,0 +1,97 @@
+import type { MonotonicInstant } from '../env/instant.js';
+import { FreshnessObserver } from '../observe/freshness-observer.js';
+import {
+  type Judgement,
+  type Look,
+  usualFreshness,
+  type Verdict,
+  verdictAfter,
+} from '../observe/node-freshness.js';
+import type { ControllersParts } from '../reconcile/controllers.js';
+
+/** What the controllers of a simulated server are made of. Data, so that a world can be made in which one of it is wrong. */
+export interface ControllerShape {
+  readonly Observer: typeof FreshnessObserver;
+  readonly parts: Pick<ControllersParts, never>;
+}
+
+/** The controllers as they are. */
+export const wholeControllers: ControllerShape = { Observer: FreshnessObserver, parts: {} };
+
+export const controllerDefectNames = [
+  'silence.fast',
+  'silence.inheritedFast',
+  'silence.beforeTerm',
+  'silence.windowFast',
+] as const;
+export type ControllerDefectName = (typeof controllerDefectNames)[number];
+
+/** Counts some silences of some nodes in another way. */
+abstract class WrongObserver extends FreshnessObserver {
+  override look(node: string, notBefore?: MonotonicInstant): Look | undefined {
+    return this.judge(node, notBefore);
+  }
+
+  override judge(node: string, notBefore?: MonotonicInstant): Judgement | undefined {
+    const judgement = super.judge(node, notBefore);
+    if (judgement === undefined) return undefined;
+    const { lateMs, leaseMs } = judgement;
+    const silentMs = this.counted(judgement, super.judge(node));
+    const verdict = verdictAfter(silentMs, { lateMs, leaseMs, lostMs: usualFreshness.lostAfterMs });
+    return withSilence(judgement, silentMs, verdict);
+  }
+
+  /** How long a node is said to have been silent. `everMs`: as this process has seen it, in this term or before. */
+  protected abstract counted(inTerm: Judgement, ever: Judgement | undefined): number;
+}
+
+// Written out: a judgement has getters, which a spread would leave behind.
+const withSilence = (
+  { isHeard, ageMs, arrivalsMs, lateMs, leaseMs, leaseRevision }: Judgement,
+  silentMs: number,
+  verdict: Verdict,
+): Judgement => ({ verdict, silentMs, isHeard, ageMs, arrivalsMs, lateMs, leaseMs, leaseRevision });
+
+const isInherited = ({ ageMs, silentMs }: Judgement): boolean => ageMs === undefined || ageMs > silentMs;
+
+export const controllersWith: Readonly<Record<ControllerDefectName, ControllerShape>> = {
+  // A leader's count of every silence is 10 % fast.
+  'silence.fast': {
+    ...wholeControllers,
+    Observer: class extends WrongObserver {
+      counted({ silentMs }: Judgement): number {
+        return silentMs * 1.1;
+      }
+    },
+  },
+  // The same of those that had begun when its term did.
+  'silence.inheritedFast': {
+    ...wholeControllers,
+    Observer: class extends WrongObserver {
+      counted(judgement: Judgement): number {
+        return isInherited(judgement) ? judgement.silentMs * 1.1 : judgement.silentMs;
+      }
+    },
+  },
+  // Repair alone counts them so, and only past the lease: what was called Unknown in time is released too early.
+  'silence.windowFast': {
+    ...wholeControllers,
+    Observer: class extends FreshnessObserver {
+      override judge(node: string, notBefore?: MonotonicInstant): Judgement | undefined {
+        const judgement = super.judge(node, notBefore);
+        if (judgement === undefined || !isInherited(judgement)) return judgement;
+        const { silentMs, leaseMs } = judgement;
+        return silentMs <= leaseMs ? judgement : withSilence(judgement, silentMs * 1.1, judgement.verdict);
+      }
+    },
+  },
+  // A leader counts what it saw before its term began.
+  'silence.beforeTerm': {
+    ...wholeControllers,
+    Observer: class extends WrongObserver {
+      counted({ silentMs }: Judgement, ever: Judgement | undefined): number {
+        return ever?.silentMs ?? silentMs;
+      }
+    },
+  },
+};
