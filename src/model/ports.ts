@@ -165,6 +165,8 @@ export interface Evict extends Operation {
   readonly reason: string;
   readonly message?: string;
   readonly graceSeconds?: number;
+  /** What the decision was made from. */
+  readonly evidence?: Readonly<Record<string, string>>;
 }
 
 export interface Move extends Operation {

@@ -14,7 +14,7 @@ import { HoldReconciler, holdKeysOf, holdKinds } from './collect/hold-reconciler
 import { OrphanReconciler, orphanKeysOf } from './collect/orphan-reconciler.js';
 import { RevisionReconciler, revisionKeysOf } from './collect/revision-reconciler.js';
 import { Detector } from './detect/detector.js';
-import { drainKeysOf, drainKinds, DrainReconciler } from './drain/drain-reconciler.js';
+import { drainKeysOf, drainKinds, type DrainParts, DrainReconciler } from './drain/drain-reconciler.js';
 import { endpointsKeysOf, endpointsKinds } from './endpoints/endpoints-keys.js';
 import { EndpointsReconciler } from './endpoints/endpoints-reconciler.js';
 import { GrantReconciler, tenantKeysOf, tenantKinds } from './grant/grant-reconciler.js';
@@ -65,6 +65,8 @@ export interface ControllersParts {
   readonly address?: string;
   readonly leaseSeconds?: number;
   readonly resyncMs?: number;
+  /** See `DrainParts`. */
+  readonly spareOf?: DrainParts['spareOf'];
   /** No other process can reach the store. */
   readonly isAlone?: boolean;
 }
@@ -200,7 +202,11 @@ export class Controllers {
       }),
       this.#lead('drain', signal, (acting, term) => {
         this.#slots.start(term.signal);
-        const reconciler = new DrainReconciler({ acting, onNode: this.#byNode, slots: this.#slots });
+        const { spareOf } = this.parts;
+        const reconciler = new DrainReconciler({
+          ...{ acting, onNode: this.#byNode, slots: this.#slots },
+          ...(spareOf !== undefined && { spareOf }),
+        });
         return [this.#controllers.drain.run(reconciler, term.signal)];
       }),
       this.#lead('grant-controller', signal, (acting, term) => [

@@ -7,12 +7,16 @@ import {
   type Verdict,
   verdictAfter,
 } from '../observe/node-freshness.js';
+import type { Replica } from '../model/kinds/replica.js';
+import type { Workload } from '../model/kinds/workload.js';
 import type { ControllersParts } from '../reconcile/controllers.js';
+import { type SpareInput, SpareReplicas } from '../reconcile/drain/spare-replicas.js';
+import type { Slot } from '../reconcile/workload/slot.js';
 
 /** What the controllers of a simulated server are made of. Data, so that a world can be made in which one of it is wrong. */
 export interface ControllerShape {
   readonly Observer: typeof FreshnessObserver;
-  readonly parts: Pick<ControllersParts, never>;
+  readonly parts: Pick<ControllersParts, 'spareOf'>;
 }
 
 /** The controllers as they are. */
@@ -23,6 +27,9 @@ export const controllerDefectNames = [
   'silence.inheritedFast',
   'silence.beforeTerm',
   'silence.windowFast',
+  'drain.oneTooMany',
+  'drain.forgetsOwn',
+  'drain.countsLost',
 ] as const;
 export type ControllerDefectName = (typeof controllerDefectNames)[number];
 
@@ -51,6 +58,21 @@ const withSilence = (
   silentMs: number,
   verdict: Verdict,
 ): Judgement => ({ verdict, silentMs, isHeard, ageMs, arrivalsMs, lateMs, leaseMs, leaseRevision });
+
+/** A drain that counts something else than there is. */
+const sparing = (altered: (input: SpareInput) => SpareInput): ControllerShape => ({
+  ...wholeControllers,
+  parts: { spareOf: (input) => new SpareReplicas(altered(input)) },
+});
+
+const withLimit = (workload: Workload | undefined, more: number): Workload | undefined =>
+  workload && {
+    ...workload,
+    spec: {
+      ...workload.spec,
+      disruption: { maxUnavailable: (workload.spec.disruption?.maxUnavailable ?? 1) + more },
+    },
+  };
 
 const isInherited = ({ ageMs, silentMs }: Judgement): boolean => ageMs === undefined || ageMs > silentMs;
 
@@ -94,4 +116,20 @@ export const controllersWith: Readonly<Record<ControllerDefectName, ControllerSh
       }
     },
   },
+  // One more may be away than its workload says.
+  'drain.oneTooMany': sparing((input) => ({ ...input, workload: withLimit(input.workload, 1) })),
+  // What it has had evicted itself counts only once its cache shows it.
+  'drain.forgetsOwn': sparing((input) => ({ ...input, leavers: { has: () => false, size: 0 } })),
+  // Replicas whose node is lost count as if they served.
+  'drain.countsLost': sparing((input) => ({ ...input, slots: new Map([...input.slots].map(asIfServing)) })),
 };
+
+function asIfServing([name, slot]: readonly [string, Slot]): readonly [string, Slot] {
+  const { newest } = slot;
+  if (newest.status?.stage !== 'Unknown') return [name, slot];
+  const serving: Replica = { ...newest, status: { ...newest.status, stage: 'Serving' } };
+  return [
+    name,
+    { number: slot.number, newest: serving, older: slot.older, facts: (alike) => slot.facts(alike) },
+  ];
+}

@@ -3,6 +3,7 @@ import type { ControllerDefectName } from './controller-defects.js';
 import type { Mutant } from './mutant.js';
 import type { Trial } from './run-mutants.js';
 import type { Scenario } from './scenario.js';
+import { drainShort } from './scenarios/drain-short.js';
 import { fence } from './scenarios/fence.js';
 import { fenceChange } from './scenarios/fence-change.js';
 import { fenceEdge } from './scenarios/fence-edge.js';
@@ -50,6 +51,9 @@ const worldsOfDefect: Readonly<Record<ControllerDefectName, readonly Scenario[]>
   'silence.inheritedFast': [newLeader],
   'silence.beforeTerm': [newLeader],
   'silence.windowFast': [newLeader],
+  'drain.oneTooMany': [drainShort],
+  'drain.forgetsOwn': [drainShort],
+  'drain.countsLost': [drainShort],
 };
 
 /** In which worlds a defect is tried. */

@@ -35,8 +35,10 @@ export const evict =
       checkActor(context, draft, input.actor) ??
       checkEdge(context, input.actor.kind as StageActor, stage, 'Releasing');
     if (refused !== undefined) return refused;
+    const by = stepBy(input.actor);
     const limited = disrupt(context, draft, replica, {
-      ...stepBy(input.actor),
+      ...by,
+      ...(input.evidence !== undefined && { evidence: { ...by.evidence, ...input.evidence } }),
       reason: input.reason,
       operation: input.operation,
       isLimited: voluntary.includes(input.actor.kind),

@@ -19,7 +19,7 @@ function controller(authority: Partial<Authority> = {}) {
   const objects = new FakeObjects();
   const onNode = new ObjectIndex<Replica>(objects, 'Replica', nodeItMayRunOn);
   const slots = new SlotIndex(objects);
-  for (const index of [onNode, slots]) index.start(signal);
+  for (const index of [onNode, slots]) index.start(new AbortController().signal);
   const acting = {
     ...{ objects, env, authority: authority as Authority, report: () => undefined, giveUp: () => undefined },
     actor: { kind: 'drain', name: 'test' } as const,
@@ -80,5 +80,59 @@ describe('a drain', () => {
     for (const slot of many) objects.put(replicaOf(slot, 'Serving', { ...boundTo('n2'), incarnation: 2 }));
     expect(await drain.reconcile('n1', signal)).toEqual(done);
     expect(status()).toMatchObject({ state: 'Complete', released: 1_200, replaced: 1_200 });
+  });
+});
+
+/** Four replicas of `web`, of which two may be away; one is lost, each of the others serves on a node that drains. */
+function shortOfOne(answer: (operation: string, attempt: number) => ReturnType<Authority['evict']>) {
+  const asked: string[] = [];
+  const made = controller({
+    evict: ({ replica, operation, evidence }) => {
+      asked.push(`${replica.name} ${evidence?.['serving']}`);
+      return answer(operation, asked.length);
+    },
+  });
+  made.objects.put(workloadOf({ replicas: 4, disruption: { maxUnavailable: 2 } }));
+  made.objects.put(replicaOf(0, 'Unknown', boundTo('n0')));
+  for (const slot of [1, 2, 3]) {
+    made.objects.put(replicaOf(slot, 'Serving', boundTo(`n${slot}`)));
+    made.objects.put(nodeOf(`n${slot}`, { drain: {} }));
+  }
+  return { ...made, asked };
+}
+
+describe('[S6] a drain takes a serving replica only while the others can do without it', () => {
+  const committed = { kind: 'Committed', result: { stage: 'Releasing' }, revision: '1' } as const;
+
+  it('counts what it has asked for itself, for other nodes and at the same time', async () => {
+    const { asked, drain } = shortOfOne(() => Promise.resolve(committed));
+    await Promise.all(['n1', 'n2', 'n3'].map((node) => drain.reconcile(node, signal)));
+    expect(asked).toEqual(['web-1-1 3 of 4']);
+  });
+
+  it('counts what has left although the cache has not been told yet', async () => {
+    const { asked, drain, objects } = shortOfOne(() => Promise.resolve(committed));
+    for (const node of ['n1', 'n2', 'n3']) await drain.reconcile(node, signal);
+    expect(asked).toEqual(['web-1-1 3 of 4']);
+    // Its replacement serves: the next one may leave.
+    objects.put(replicaOf(1, 'Released', boundTo('n1')));
+    objects.put(replicaOf(1, 'Serving', { ...boundTo('n4'), incarnation: 2 }));
+    for (const node of ['n2', 'n3']) await drain.reconcile(node, signal);
+    expect(asked).toEqual(['web-1-1 3 of 4', 'web-2-1 3 of 4']);
+  });
+
+  it('counts one whose outcome it does not know as gone, and asks for that one again', async () => {
+    const { asked, drain } = shortOfOne((_, attempt) =>
+      Promise.resolve(attempt === 1 ? { kind: 'UnknownOutcome', message: 'no answer' } : committed),
+    );
+    for (const node of ['n1', 'n2', 'n1', 'n3']) await drain.reconcile(node, signal);
+    expect(asked).toEqual(['web-1-1 3 of 4', 'web-1-1 2 of 4']);
+  });
+
+  it('counts one that was refused as staying', async () => {
+    const refused = { kind: 'Rejected', reason: 'DisruptionLimit', message: 'later', revision: '1' } as const;
+    const { asked, drain } = shortOfOne((_, attempt) => Promise.resolve(attempt === 1 ? refused : committed));
+    for (const node of ['n1', 'n2', 'n3']) await drain.reconcile(node, signal);
+    expect(asked).toEqual(['web-1-1 3 of 4', 'web-2-1 3 of 4']);
   });
 });

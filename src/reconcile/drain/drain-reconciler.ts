@@ -25,17 +25,22 @@ import {
   type NodeDrain,
   takenOver,
 } from './plan-drain.js';
-import { SpareReplicas } from './spare-replicas.js';
+import { Leavers } from './leavers.js';
+import { type SpareInput, SpareReplicas } from './spare-replicas.js';
 
 export interface DrainParts {
   readonly acting: Acting;
   /** By the node they are bound to. */
   readonly onNode: ObjectIndex<Replica>;
   readonly slots: SlotIndex;
+  /** Counts which replicas of a workload can be spared; `SpareReplicas` unless the simulator counts wrongly. */
+  readonly spareOf?: (input: SpareInput) => SpareReplicas;
 }
 
 // While there is something to do: what was blocked may not be any more, replacements get ready elsewhere.
 const lookMs = 2_000;
+const spareOf = (input: SpareInput): SpareReplicas => new SpareReplicas(input);
+
 // So many workloads are asked at once; of one, replicas are asked one after the other until its limit is met.
 const workloadsAtOnce = 16;
 
@@ -46,6 +51,8 @@ export class DrainReconciler implements Reconciler {
   readonly #blocks = new Map<string, ReadonlyMap<string, Block>>();
   // By node, while its drain goes on: what its status has no room for.
   readonly #looks = new Map<string, DrainSeen>();
+  // By workload.
+  readonly #leavers = new Map<string, Leavers>();
 
   constructor(private readonly parts: DrainParts) {
     this.#seen = new FirstSeen(parts.acting.env);
@@ -121,38 +128,53 @@ export class DrainReconciler implements Reconciler {
   ): Promise<void> {
     const { acting } = this.parts;
     const { authority, actor } = acting;
+    const [first] = group;
+    if (first === undefined) return;
     let block: Block | undefined;
-    const spare = this.#spareOf(group[0]);
-    for (const replica of group) {
-      if (signal.aborted || verdicts.has('Stale')) return;
-      const whyKept = spare?.whyNot(replica);
-      if (whyKept !== undefined) {
-        blocks.set(replica.metadata.uid, this.#blockOf(replica, whyKept));
-        continue;
+    const { namespace = '' } = first.metadata;
+    const key = `${namespace}/${first.spec.workload}`;
+    const workload = acting.objects.get<Workload>('Workload', namespace, first.spec.workload);
+    const slots = this.parts.slots.slotsOf(key, workload?.metadata.uid ?? '');
+    const leavers = this.#leaversOf(key);
+    leavers.open(slots);
+    try {
+      const seenRevision = String(this.parts.slots.version);
+      const spare = (this.parts.spareOf ?? spareOf)({ workload, slots, leavers });
+      for (const replica of group) {
+        if (signal.aborted || verdicts.has('Stale')) return;
+        const whyKept = spare.whyNot(replica);
+        if (whyKept !== undefined) {
+          blocks.set(replica.metadata.uid, this.#blockOf(replica, whyKept));
+          continue;
+        }
+        const { uid } = replica.metadata;
+        if (block === undefined) {
+          const evidence = { seenRevision, serving: spare.servingText };
+          if (spare.isMissed(replica)) leavers.asked(uid);
+          const outcome: Outcome<unknown> = await authority.evict({
+            ...{ actor, replica: refOf(replica), reason, evidence },
+            operation: `drain/${uid}/${reason}`,
+          });
+          const verdict = verdictOf(outcome);
+          if (outcome.kind === 'Rejected') leavers.stays(uid);
+          else if (outcome.kind !== 'UnknownOutcome' && leavers.has(uid)) leavers.left(uid);
+          if (outcome.kind === 'Rejected' && outcome.reason === 'DisruptionLimit')
+            block = this.#blockOf(replica, outcome.message);
+          else verdicts.add(verdict);
+          if (verdict === 'Stale') acting.giveUp(whyNot(outcome) ?? '');
+        }
+        if (block !== undefined) blocks.set(uid, block);
       }
-      const outcome: Outcome<unknown> | undefined =
-        block === undefined
-          ? await authority.evict({
-              ...{ actor, replica: refOf(replica), reason },
-              operation: `drain/${replica.metadata.uid}/${reason}`,
-            })
-          : undefined;
-      if (outcome?.kind === 'Rejected' && outcome.reason === 'DisruptionLimit')
-        block = this.#blockOf(replica, outcome.message);
-      else if (outcome !== undefined) verdicts.add(verdictOf(outcome));
-      if (outcome?.kind === 'Committed') spare?.left(replica);
-      if (outcome !== undefined && verdictOf(outcome) === 'Stale') acting.giveUp(whyNot(outcome) ?? '');
-      if (block !== undefined) blocks.set(replica.metadata.uid, block);
+    } finally {
+      leavers.close();
+      if (leavers.isIdle) this.#leavers.delete(key);
     }
   }
 
-  #spareOf(replica: Replica | undefined): SpareReplicas | undefined {
-    if (replica === undefined) return undefined;
-    const { namespace = '' } = replica.metadata;
-    const name = replica.spec.workload;
-    const workload = this.parts.acting.objects.get<Workload>('Workload', namespace, name);
-    const slots = this.parts.slots.slotsOf(`${namespace}/${name}`, workload?.metadata.uid ?? '');
-    return new SpareReplicas(workload, slots);
+  #leaversOf(workload: string): Leavers {
+    const known = this.#leavers.get(workload) ?? new Leavers(this.parts.acting.env);
+    this.#leavers.set(workload, known);
+    return known;
   }
 
   #blockOf({ metadata, spec }: Replica, message: string): Block {

@@ -28,10 +28,12 @@ export class SlotIndex {
   readonly #workloads = new Map<string, Map<string, Owned>>();
   // The one that a replica was looked for last in, if it is still there: changes of one workload come together.
   #last: Owned | undefined;
+  // Of the last change of a replica that it was told: it has all of them up to there, and none after it.
+  #version = 0;
   #following = new AbortController();
   #users = 0;
 
-  constructor(private readonly objects: Pick<Objects, 'follow' | 'list'>) {}
+  constructor(private readonly objects: Pick<Objects, 'follow' | 'list' | 'version'>) {}
 
   /** Follows changes until the signals of all that have started it abort. Start it before who reads it. */
   start(signal: AbortSignal): void {
@@ -46,6 +48,8 @@ export class SlotIndex {
         // A parsed boundary: the kind says so.
         const replica = change.object as Replica;
         const before = change.before as Replica | undefined;
+        // One that was deleted still has the version it had.
+        if (change.type !== 'DELETED') this.#version = change.version;
         if (change.type === 'DELETED') this.#remove(replica);
         else if (before !== undefined && isOwnedAlike(before, replica)) this.#replace(replica);
         else {
@@ -58,6 +62,11 @@ export class SlotIndex {
       ofReplicas,
     );
     this.#fill();
+  }
+
+  /** The revision at which its replicas stand. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Of every workload that some replica says it is of, there or not. */
@@ -92,6 +101,7 @@ export class SlotIndex {
 
   #fill(): void {
     this.#clear();
+    this.#version = Number(this.objects.version);
     for (const replica of this.objects.list<Replica>('Replica')) this.#add(replica);
   }
 

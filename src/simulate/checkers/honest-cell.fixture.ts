@@ -51,6 +51,11 @@ interface Wants {
   readonly type?: string;
 }
 
+interface Said {
+  readonly reason?: string;
+  readonly evidence?: Readonly<Record<string, string>>;
+}
+
 interface Choice {
   readonly devices?: NonNullable<Charge['devices']>;
   readonly ports?: NonNullable<Charge['ports']>;
@@ -276,13 +281,18 @@ export class HonestCell extends TestCell {
   }
 
   /** Any other move; a terminal stage frees the charge and gives what it frees to a hold that awaits it. */
-  move(name: string, to: Stage, actor: string, more: Partial<ReplicaStatus> = {}): void {
+  move(name: string, to: Stage, actor: string, more: Partial<ReplicaStatus> = {}, said: Said = {}): void {
     this.transact(actor.startsWith('agent') ? 'agent-1' : 'server-1', (draft) => {
       this.#change(draft, name, (status) =>
-        this.#moved(draft, { ...status, ...more }, status.stage, to, actor),
+        this.#moved(draft, { ...status, ...more }, status.stage, to, actor, said),
       );
       if (isTerminal(to)) this.#free(draft, name);
     });
+  }
+
+  /** A drain asks for its release, and says at which revision it looked. */
+  drain(name: string, seenRevision = String(this.revision)): void {
+    this.move(name, 'Releasing', 'drain', {}, { reason: 'Drained', evidence: { seenRevision } });
   }
 
   /** Publishes the endpoints of workload `gpu` with this replica, and without it again. */
@@ -373,7 +383,7 @@ export class HonestCell extends TestCell {
       draft.change<SlotRecord>(slotKey(tenant, 'web', '0'), ({ lost: _lost, ...record }) => record),
     );
     this.move(web, 'Released', 'agent:n1');
-    this.move(gpu, 'Releasing', 'user');
+    this.drain(gpu);
     this.unlist(gpu);
     this.move(gpu, 'Released', 'agent:n1');
     this.forget(gpu, slotKey(tenant, 'gpu', '0'));
@@ -424,6 +434,7 @@ export class HonestCell extends TestCell {
     from: Stage | undefined,
     to: Stage,
     actor: string,
+    { reason = 'Because', evidence }: Said = {},
   ): ReplicaStatus {
     const leaseName = actor.startsWith('agent:') || actor === 'user' ? undefined : actor;
     const record =
@@ -434,12 +445,12 @@ export class HonestCell extends TestCell {
       ...(from && { from }),
       to,
       actor: actor.includes(':') ? actor : `${actor}:one`,
-      reason: 'Because',
+      reason,
       revision: String(this.revision),
       at,
       operation: `operation-${(this.#operations += 1)}`,
       ...(record && { epoch: record.epoch }),
-      ...(leaseName && { evidence: { lease: leaseName } }),
+      ...((leaseName ?? evidence) && { evidence: { ...(leaseName && { lease: leaseName }), ...evidence } }),
     };
     return { ...status, stage: to, transitions: [...(status.transitions ?? []), transition].slice(-16) };
   }

@@ -11,7 +11,7 @@ describe('the safety checkers', () => {
     for (const checker of all) expect(checker.checked, checker.rule).toBeGreaterThan(0);
   });
 
-  it('are one per rule that is about single commits, one more for silences, one for the order of traffic and stops, and one for drains', () => {
+  it('are one per rule that is about single commits, one more for silences, one for the order of traffic and stops, and two for drains', () => {
     expect(safetyCheckers().all.map(({ rule }) => rule)).toEqual([
       'S1',
       'S2',
@@ -24,6 +24,7 @@ describe('the safety checkers', () => {
       'S8',
       'S9',
       'S12',
+      'S6',
       'S6',
       'S6',
     ]);

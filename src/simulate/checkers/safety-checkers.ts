@@ -12,6 +12,7 @@ import { SingleBinding } from './single-binding.js';
 import { Slots } from './slots.js';
 import { TenantGrants } from './tenant-grants.js';
 import { Traffic } from './traffic.js';
+import { VoluntaryMoves } from './voluntary-moves.js';
 
 /** The checkers of one run; the world tells executions to `bindings` and stops to `traffic`. S11 is a WatchWitness per watched prefix. */
 export function safetyCheckers(writers?: readonly WriterRule[]): {
@@ -35,6 +36,7 @@ export function safetyCheckers(writers?: readonly WriterRule[]): {
     new Slots(),
     traffic,
     new Drains(),
+    new VoluntaryMoves(),
   ];
   return { bindings, traffic, all };
 }

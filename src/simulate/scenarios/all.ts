@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.js';
 import { bindDuringNodeFailureScenarios } from './bind-during-node-failure.js';
 import { agents } from './agents.js';
 import { drainRace } from './drain-race.js';
+import { drainShort } from './drain-short.js';
 import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
 import { fenceChange } from './fence-change.js';
@@ -28,6 +29,7 @@ export const scenarios: readonly Scenario[] = [
   ...orphanReservationScenarios,
   ...failureModes,
   drainRace,
+  drainShort,
   nodeDeleted,
   ...matrix,
   ...scheduling,
