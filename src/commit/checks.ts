@@ -76,6 +76,8 @@ export const checkNames = [
   'incarnate.number',
   'incarnate.name',
   'evict.disruption',
+  // The limit itself: without it one more is disrupted than may be.
+  'evict.last',
   'evict.slot',
   'reserve.rank',
   'reserve.awaits',
@@ -95,6 +97,8 @@ export const checkNames = [
   'fence.settled',
   'gang.holds',
   'gang.count',
+  // The same of a hold that expires.
+  'gang.expired',
   'gang.committed',
   'gang.edge',
   'gang.emptied',

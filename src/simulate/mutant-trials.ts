@@ -7,6 +7,7 @@ import { drainShort } from './scenarios/drain-short.js';
 import { fence } from './scenarios/fence.js';
 import { fenceChange } from './scenarios/fence-change.js';
 import { fenceEdge } from './scenarios/fence-edge.js';
+import { gangExpiry } from './scenarios/gang-expiry.js';
 import { h11 } from './scenarios/lost-copy.js';
 import { lostDirectory } from './scenarios/lost-directory.js';
 import { newLeader } from './scenarios/new-leader.js';
@@ -38,6 +39,7 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
     ],
   ],
   [fence, ['epoch.nodeState']],
+  [gangExpiry, ['gang.expired']],
   [h11, ['incarnate.lostCopy', 'bind.lostCopy']],
   [preemption, ['reserve.victim']],
   [nodeDeleted, ['bind.deleted']],

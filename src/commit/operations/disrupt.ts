@@ -100,7 +100,8 @@ function countDisruption(
   if (record === undefined || !isCurrent || record.isDisrupted === true) return undefined;
   const account = workloadAccount(draft, tenant, workload);
   const most = spec?.disruption?.maxUnavailable ?? 1;
-  if (account.disrupted >= most && context.checks.has('evict.disruption'))
+  const isOver = account.disrupted > most || (account.disrupted === most && context.checks.has('evict.last'));
+  if (isOver && context.checks.has('evict.disruption'))
     return reject(
       'DisruptionLimit',
       `${account.disrupted} replicas of ${workload} are disrupted; at most ${most} at once`,

@@ -248,7 +248,7 @@ function freeHold(
         !isStranded(context, draft, tenant, stored, status)
       )
         return reject('GangCommitted', `gang ${gang} is committed: its members go forward`);
-      if (context.checks.has('gang.count'))
+      if (context.checks.has('gang.count') && (state !== 'Expired' || context.checks.has('gang.expired')))
         putStatus(draft, 'Gang', tenant, gang, {
           ...members,
           // A gang of that name may have been made anew since.

@@ -66,6 +66,16 @@ describe('[S6] a drain asks a serving replica to leave', () => {
     expect(cell.violations).toHaveLength(1);
   });
 
+  it('and may ask one that did not serve yet when it looked', () => {
+    const cell = serving();
+    for (const slot of [0, 1]) loses(cell, `api-${slot}-1`);
+    cell.move('api-2-1', 'Ready', 'endpoints-controller');
+    const seen = String(cell.revision);
+    cell.move('api-2-1', 'Serving', 'endpoints-controller');
+    cell.drain('api-2-1', seen);
+    expect(cell.violations).toEqual([]);
+  });
+
   it('and says what it saw; of a batch no count is kept, and one that does not serve is not missed', () => {
     const cell = serving();
     cell.move('api-0-1', 'Releasing', 'drain', {}, { reason: 'Drained' });

@@ -17,7 +17,7 @@ interface Service {
 /** A serving replica was asked to leave. */
 interface Move {
   readonly epoch: Epoch | undefined;
-  readonly slot: string;
+  readonly uid: string;
   readonly revision: number;
 }
 
@@ -67,8 +67,8 @@ export class VoluntaryMoves implements SafetyChecker {
   }
 
   #judge(replica: Replica, change: ReplicaChange, revision: number): readonly string[] {
-    const { slot, workload } = replica.spec;
-    const key = `${change.tenant}/${workload}`;
+    const { uid } = replica.metadata;
+    const key = `${change.tenant}/${replica.spec.workload}`;
     const messages: string[] = [];
     let { stage } = change.before ?? {};
     for (const transition of appendedTransitions(change) ?? []) {
@@ -80,8 +80,8 @@ export class VoluntaryMoves implements SafetyChecker {
       const { epoch, evidence = {} } = transition;
       const seen = Number(evidence['seenRevision']);
       if (Number.isNaN(seen)) messages.push(`${change.key} was drained, and it is not said what was seen`);
-      else messages.push(...this.#wrong(key, change.key, { seen, revision, epoch }));
-      listIn(this.#moves, key).push({ epoch, slot, revision });
+      else messages.push(...this.#wrong(key, change.key, { uid, seen, revision, epoch }));
+      listIn(this.#moves, key).push({ epoch, uid, revision });
     }
     return messages;
   }
@@ -89,34 +89,30 @@ export class VoluntaryMoves implements SafetyChecker {
   #wrong(
     workload: string,
     replica: string,
-    {
-      seen,
-      revision,
-      epoch,
-    }: { readonly seen: number; readonly revision: number; readonly epoch?: Epoch | undefined },
+    { uid, seen, revision, epoch }: Move & { readonly seen: number },
   ): readonly string[] {
-    const own = listIn(this.#moves, workload).filter(
-      (move) =>
-        move.revision > seen &&
-        move.epoch !== undefined &&
-        epoch !== undefined &&
-        sameEpoch(move.epoch, epoch),
+    const services = listIn(this.#services, workload).filter(
+      ({ since, until }) => since <= seen && seen < until,
     );
+    // It did not serve yet when that was decided.
+    if (!services.some((service) => service.uid === uid)) return [];
+    const moved = new Set<string>();
+    for (const move of listIn(this.#moves, workload))
+      if (move.epoch !== undefined && epoch !== undefined && sameEpoch(move.epoch, epoch))
+        moved.add(move.uid);
     const away = listIn(this.#said, workload)
       .filter((_, index, all) => (all[index + 1]?.since ?? Number.POSITIVE_INFINITY) > seen)
-      .map(({ uid, spec }) => {
+      .map(({ uid: owner, spec }) => {
         if (spec === undefined || (spec.type ?? 'Service') !== 'Service') return undefined;
         const { replicas: desired = 1, disruption } = spec;
-        const isWanted = (slot: string): boolean => Number(slot) < desired;
         const serving = new Set(
-          listIn(this.#services, workload)
-            .filter(({ owner, since, until }) => owner === uid && since <= seen && seen < until)
+          services
+            .filter((service) => service.owner === owner && !moved.has(service.uid))
             .map(({ slot }) => slot)
-            .filter(isWanted),
+            .filter((slot) => Number(slot) < desired),
         );
-        const left = own.filter(({ slot }) => isWanted(slot)).length;
         const most = disruption?.maxUnavailable ?? 1;
-        const count = desired - serving.size + left;
+        const count = desired - serving.size;
         return count < most ? undefined : { count, most, desired };
       });
     if (away.length === 0 || away.includes(undefined)) return [];

@@ -7,6 +7,7 @@ import { failureModes } from './failure-modes.js';
 import { fence } from './fence.js';
 import { fenceChange } from './fence-change.js';
 import { fenceEdge } from './fence-edge.js';
+import { gangExpiry } from './gang-expiry.js';
 import { h11 } from './lost-copy.js';
 import { lostDirectory } from './lost-directory.js';
 import { lostNodes } from './lost-nodes.js';
@@ -40,6 +41,7 @@ export const scenarios: readonly Scenario[] = [
   strandedHold,
   preemption,
   gangPreemption,
+  gangExpiry,
   fence,
   fenceEdge,
   fenceChange,

@@ -22,12 +22,15 @@ export function startSmallCell(
     readonly detects?: boolean;
     /** False: nobody schedules but the rivals. */
     readonly schedules?: boolean;
+    /** Before that they do not schedule. */
+    readonly schedulesFromMs?: number;
     readonly rivals?: readonly Partial<PlacerOptions>[];
     readonly exits?: number;
     readonly isCareless?: boolean;
   },
 ): SmallCell {
-  const options = { schedules: shape.schedules ?? true, detects: shape.detects ?? false };
+  const { schedules = true, schedulesFromMs = 0, detects = false } = shape;
+  const options = { schedules, schedulesFromMs, detects };
   const servers = [startServer(world, 'server-0', options), startServer(world, 'server-1', options)];
   const agent = { isCareless: shape.isCareless ?? false, exits: shape.exits ?? 0 };
   for (const one of shape.nodes) startAgent(world, servers, one, agent);

@@ -10,7 +10,7 @@ import type { World } from './world.js';
 export function startServer(
   world: World,
   name: string,
-  { schedules = false, detects = false } = {},
+  { schedules = false, schedulesFromMs = 0, detects = false } = {},
 ): SimProcess {
   return world.addProcess(name, async (life) => {
     const reach = await world.reach(life);
@@ -38,10 +38,14 @@ export function startServer(
       }),
     });
     const ages = (node: string): number | undefined => freshness.ageMs(node);
+    const schedule = async (): Promise<void> => {
+      await life.env.sleep(Math.max(0, schedulesFromMs - world.time.nowMs));
+      await runSchedulers(world, reach, { holder, ages });
+    };
     await Promise.all([
       controllers.run(never),
       reach.collector.run(never),
-      ...(schedules ? [runSchedulers(world, reach, { holder, ages })] : []),
+      ...(schedules ? [schedule()] : []),
     ]);
   });
 }
