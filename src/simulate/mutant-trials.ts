@@ -40,6 +40,7 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
   ],
   [fence, ['epoch.nodeState']],
   [gangExpiry, ['gang.expired']],
+  [drainShort, ['evict.disruption', 'evict.last']],
   [h11, ['incarnate.lostCopy', 'bind.lostCopy']],
   [preemption, ['reserve.victim']],
   [nodeDeleted, ['bind.deleted']],

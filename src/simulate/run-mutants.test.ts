@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { controllerDefectNames } from './controller-defects.js';
 import { fenceTermNames } from './fence-terms.js';
 import { mutants, mutantsNamed } from './mutant.js';
 import { trialOf } from './mutant-trials.js';
@@ -8,12 +9,15 @@ import { swarm } from './scenarios/swarm.js';
 import { shrink } from './shrink.js';
 
 describe('defects put in on purpose', () => {
-  it('are at least thirty checks of the authority without another one behind it, and each term of the fence', () => {
+  it('are at least thirty checks of the authority without another one behind it, each term of the fence, and controllers that count wrongly', () => {
     const names = mutants.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(mutants.filter(({ kind }) => kind === 'check').length).toBeGreaterThanOrEqual(30);
     expect(mutants.filter(({ kind }) => kind === 'fenceTerm').map(({ name }) => name)).toEqual(
       fenceTermNames,
+    );
+    expect(mutants.filter(({ kind }) => kind === 'controller').map(({ name }) => name)).toEqual(
+      controllerDefectNames,
     );
   });
 
@@ -23,6 +27,7 @@ describe('defects put in on purpose', () => {
     expect(chosen).toContain('fence.sound');
     expect(chosen).toContain('fence.drift');
     expect(chosen).not.toContain('bind.fence');
+    expect(mutantsNamed(['drain']).map(({ kind }) => kind)).toContain('controller');
     expect(mutantsNamed(['fen'])).toEqual([]);
   });
 
@@ -36,11 +41,18 @@ describe('defects put in on purpose', () => {
     'bind.residency',
     'forget.ended',
     'owner.lease.take',
+    'incarnate.lostCopy',
+    'bind.lostCopy',
+    'evict.last',
+    'gang.expired',
     ...fenceTermNames,
+    ...controllerDefectNames,
   ])(
     'are noticed: %s',
     async (name) => {
-      const trials = mutantsNamed([name]).map(trialOf);
+      const trials = mutantsNamed([name])
+        .filter((mutant) => mutant.name === name)
+        .map(trialOf);
       expect(trials).toHaveLength(1);
       for await (const { caughtBy } of runMutants(trials, { seedsMax: 100 })) expect(caughtBy).toMatch(/^S/);
     },
