@@ -38,7 +38,7 @@ export const simulateCommand = (): Command =>
     .option('--shrink', 'leave out faults of a failing seed for as long as it still fails (with --seed)')
     .option(
       '--mutants',
-      'switch off each check of the authority and leave out each term of the fence, one at a time, and see who notices, within --seeds (200)',
+      'plant one defect at a time (a check that is off, a term of the fence left out, a controller that counts wrongly) and report which rule notices it, within --seeds (200)',
     )
     .option('--only <defect...>', 'only these defects, or groups of them such as fence (with --mutants)')
     .option('--list', 'list the scenarios')

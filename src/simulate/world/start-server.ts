@@ -39,7 +39,8 @@ export function startServer(
     });
     const ages = (node: string): number | undefined => freshness.ageMs(node);
     const schedule = async (): Promise<void> => {
-      await life.env.sleep(Math.max(0, schedulesFromMs - world.time.nowMs));
+      const waitMs = schedulesFromMs - world.time.nowMs;
+      if (waitMs > 0) await life.env.sleep(waitMs);
       await runSchedulers(world, reach, { holder, ages });
     };
     await Promise.all([
