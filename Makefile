@@ -1,6 +1,6 @@
 # The two commands of README.md are `make up` and `make test`; each sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help up test bench node test-setup clean
+.PHONY: help up test nightly bench node test-setup clean
 
 NODE_MIN := 20.19
 # Most of what a server allocates lives for one request. Twice the usual room for it (V8's is 16 MB) lets most of it die
@@ -13,10 +13,11 @@ TEST_TOOLS := etcd:etcd-server strace:strace openssl:openssl flock:util-linux un
 OLD_KUBECTL := .tools/kubernetes-client/usr/bin/kubectl
 
 help:
-	@echo 'make up      set up, then start Berth'
-	@echo 'make test    set up, then run every check: format, lint, types, tests'
-	@echo 'make bench   set up, then measure; BENCH="lmdb etcd …" for some of it'
-	@echo 'make clean   remove what the build made'
+	@echo 'make up       set up, then start Berth'
+	@echo 'make test     set up, then run every check: format, lint, types, tests'
+	@echo 'make nightly  set up, then run fresh seeds of every scenario and every planted defect; FROM=SEED repeats a run'
+	@echo 'make bench    set up, then measure; BENCH="lmdb etcd …" for some of it'
+	@echo 'make clean    remove what the build made'
 
 up: node dist/.built
 	@node $(SERVER_FLAGS) dist/src/cli/berth.js up
@@ -27,6 +28,9 @@ test: node test-setup $(OLD_KUBECTL) dist/.built
 # First that one seed gives one history: nothing else the simulator says would mean anything.
 	@node testing/test.mjs one-history
 	@TEST_RETRIES=1 node testing/test.mjs
+
+nightly: node dist/.built
+	@node dist/testing/nightly.js
 
 bench: node test-setup dist/.built
 	@node $(SERVER_FLAGS) --expose-gc dist/bench/run.js $(BENCH)

@@ -8,6 +8,8 @@ export const exitCodes = {
   timedOut: 3,
   /** What was asked for is not so: what was waited for can no longer come, an audit found differences. */
   conditionFailed: 4,
+  /** Nothing was found wrong, and too little was tried to say that all is well. */
+  notShown: 5,
   usage: 64,
   unreachable: 69,
   notAllowed: 77,

@@ -32,6 +32,24 @@ describe('berth simulate', () => {
     expect(reports[0]?.faults['network.replyLost']).toBeGreaterThan(0);
   }, 60_000);
 
+  it('ends with 5 if no rule was broken and the seeds were too few to show everything', async () => {
+    const ran = await simulate('--scenario', '000-orphan-reservation', '--seeds', '1', '--from', '1');
+    expect(ran).toMatchObject({ status: 5 });
+    expect(ran.stdout).toContain('TOO FEW SEEDS: ');
+    expect(ran.stdout).not.toContain('FAILED');
+  }, 60_000);
+
+  it('draws other seeds each time with --fresh, and prints the first', async () => {
+    const fresh = async (): Promise<string | undefined> => {
+      const ran = await simulate('--scenario', '003-gpu-flow', '--seeds', '1', '--fresh');
+      return /^first seed (\d+)$/m.exec(ran.stderr)?.[1];
+    };
+    const drawn = await Promise.all([fresh(), fresh()]);
+    expect(new Set(drawn).size).toBe(2);
+    expect(drawn).not.toContain(undefined);
+    expect(await simulate('--fresh', '--seed', '3')).toMatchObject({ status: 64 });
+  }, 60_000);
+
   it('writes the same trace for the same seed', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'berth-trace-'));
     const traces = await Promise.all(
@@ -52,11 +70,11 @@ describe('berth simulate', () => {
     expect(ran.stdout).toMatch(/^fence\.kill +S5 after \d+ seeds?/m);
   }, 60_000);
 
-  it('ends with 4 if nobody noticed, and with 64 if there is no such defect', async () => {
+  it('ends with 5 if too few seeds were run to notice a defect, and with 64 if there is no such defect', async () => {
     // One seed that has nothing to do with the grace.
     const ran = await simulate('--mutants', '--only', 'fence.grace', '--seeds', '1');
-    expect(ran).toMatchObject({ status: 4 });
-    expect(ran.stderr).toContain('nobody noticed fence.grace');
+    expect(ran).toMatchObject({ status: 5 });
+    expect(ran.stderr).toContain('too few seeds for fence.grace');
     const unknown = await simulate('--mutants', '--only', 'fence.drit');
     expect(unknown).toMatchObject({ status: 64 });
     expect(unknown.stderr).toContain('did you mean fence.drift?');

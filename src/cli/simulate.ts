@@ -7,18 +7,29 @@ import { nearest } from '../model/nearest.js';
 import { exitCodes } from './exit-codes.js';
 import { outputOption } from './option-values.js';
 import { formatTable } from './print-table.js';
+import {
+  exitCodeOf,
+  mutantLine,
+  mutantsSummary,
+  scenarioLines,
+  scenariosSummary,
+} from './simulation-report.js';
 import { print } from './terminal.js';
 
 const wholeNumber = (text: string): number => {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number is wanted.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('write a whole number of up to nine digits.');
   return Number(text);
 };
+
+// Seeds have up to nine digits: a range that is drawn stays within them.
+const freshBelow = 999_000_000;
 
 interface Flags {
   readonly scenario?: string;
   readonly seed?: number;
   readonly seeds: number;
   readonly from: number;
+  readonly fresh?: boolean;
   readonly trace?: string;
   readonly shrink?: boolean;
   readonly mutants?: boolean;
@@ -29,23 +40,28 @@ interface Flags {
 
 export const simulateCommand = (): Command =>
   new Command('simulate')
-    .description('run the control plane in a deterministic world that tries to break it')
-    .option('--scenario <name>', 'only this scenario; all of them if left out')
-    .option('--seed <n>', 'only this seed: the same history, byte for byte, each time', wholeNumber)
-    .option('--seeds <n>', 'how many seeds of each scenario', wholeNumber, 20)
-    .option('--from <n>', 'the first of them', wholeNumber, 0)
-    .option('--trace <file>', 'write every event and every commit of a seed there (with --seed)')
-    .option('--shrink', 'leave out faults of a failing seed for as long as it still fails (with --seed)')
+    .description('run the control plane in a deterministic world that injects faults and checks every rule')
+    .option('--scenario <name>', 'run only this scenario (default: all)')
+    .option('--seed <n>', 'run only this seed: the same history, byte for byte, each time', wholeNumber)
+    .option('--seeds <n>', 'number of seeds of each scenario', wholeNumber, 20)
+    .option('--from <n>', 'first seed', wholeNumber, 0)
+    .option('--fresh', 'draw the first seed at random, and print it')
+    .option('--trace <file>', 'write every event and every commit of a seed to a file (with --seed)')
+    .option('--shrink', 'remove faults from a failing seed for as long as it still fails (with --seed)')
     .option(
       '--mutants',
-      'plant one defect at a time (a check that is off, a term of the fence left out, a controller that counts wrongly) and report which rule notices it, within --seeds (200)',
+      'plant one defect at a time (a check that is off, a term of the fence left out, a controller that counts wrongly) and report which rule notices it, within --seeds (default: 200)',
     )
-    .option('--only <defect...>', 'only these defects, or groups of them such as fence (with --mutants)')
-    .option('--list', 'list the scenarios')
+    .option('--only <defect...>', 'try only these defects, or groups of them such as fence (with --mutants)')
+    .option('--list', 'list the scenarios; with --mutants the defects')
     .addOption(outputOption(['json']))
     .action(async (flags: Flags, command: Command) => {
       const main = await import('../main/simulate.js');
       const say = (text: string): void => void process.stderr.write(`${text}\n`);
+      if (flags.list === true && flags.mutants === true) {
+        const names = main.mutants.map(({ name }) => name);
+        return print(flags.output === 'json' ? JSON.stringify(names, null, 2) : names.join('\n'));
+      }
       if (flags.list === true) {
         if (flags.output === 'json')
           return print(
@@ -62,6 +78,10 @@ export const simulateCommand = (): Command =>
           ),
         );
       }
+      if (flags.fresh === true && (flags.seed !== undefined || flags.from !== 0))
+        return command.error('error: --fresh draws the first seed itself: leave out --seed and --from');
+      const from = flags.fresh === true ? realEnv().random.integer(freshBelow) : flags.from;
+      if (flags.fresh === true) say(`first seed ${from}`);
       if (flags.mutants === true) {
         const unknown = flags.only?.find((word) => main.mutantsNamed([word]).length === 0);
         if (unknown !== undefined) {
@@ -73,9 +93,18 @@ export const simulateCommand = (): Command =>
               `(groups of them: ${groups.join(', ')})`,
           );
         }
-        const seedsMax = command.getOptionValueSource('seeds') === 'default' ? 200 : flags.seeds;
+        const seedsMax =
+          command.getOptionValueSource('seeds') === 'default' ? main.mutantSeedsMax : flags.seeds;
         const chosen = flags.only === undefined ? main.mutants : main.mutantsNamed(flags.only);
-        return showMutants(main.tryMutants(chosen, seedsMax), flags.output, say);
+        const results: MutantResult[] = [];
+        for await (const result of main.tryMutants(chosen, { seedsMax, from })) {
+          results.push(result);
+          if (flags.output !== 'json') print(mutantLine(result));
+        }
+        if (flags.output === 'json') print(JSON.stringify(results, null, 2));
+        say(mutantsSummary(results, main.verdictOnMutant));
+        process.exitCode = exitCodeOf[main.verdictOfAll(results.map(main.verdictOnMutant))];
+        return;
       }
       const names = main.scenarios.map(({ name }) => name);
       const one = flags.scenario === undefined ? undefined : main.scenarioNamed(flags.scenario);
@@ -96,7 +125,7 @@ export const simulateCommand = (): Command =>
         );
       const seeds =
         flags.seed === undefined
-          ? Array.from({ length: flags.seeds }, (_, index) => flags.from + index)
+          ? Array.from({ length: flags.seeds }, (_, index) => from + index)
           : [flags.seed];
       // Kept and written at the end: in a simulated world nothing asynchronous of the real one runs.
       const trace: string[] = [];
@@ -112,85 +141,24 @@ export const simulateCommand = (): Command =>
         ...(flags.trace !== undefined && { trace: (line: string) => void trace.push(line) }),
       })) {
         reports.push(report);
-        if (flags.output !== 'json') showReport(report);
+        if (flags.output !== 'json') print(scenarioLines(report).join('\n'));
       }
       if (flags.trace !== undefined) writeFileSync(flags.trace, `${trace.join('\n')}\n`);
-      const failed = reports.filter((report) => report.failed.length > 0 || report.missing.length > 0);
       const seconds = msBetween(startedAt, clock.monotonic()) / 1_000;
+      const verdicts = reports.map(main.verdictOf);
       if (flags.output === 'json') print(JSON.stringify({ seconds, reports }, null, 2));
       else {
-        const count = reports.reduce((sum, report) => sum + report.seeds, 0);
         const virtualMs = reports.reduce((sum, report) => sum + report.virtualMs, 0);
-        say(
-          `${count} seeds in ${seconds.toFixed(1)} s (${Math.round((60 * count) / seconds)} a minute, ${Math.round(virtualMs / 1_000 / seconds)} virtual seconds a second): ${failed.length === 0 ? 'no rule was broken' : `${failed.length} scenarios failed`}`,
-        );
+        const count = reports.reduce((sum, report) => sum + report.seeds, 0);
+        say(scenariosSummary(verdicts, { seeds: count, seconds, virtualMs }));
       }
-      process.exitCode = failed.length === 0 ? exitCodes.done : exitCodes.conditionFailed;
+      process.exitCode = exitCodeOf[main.verdictOfAll(verdicts)];
     });
 
 const suggestion = (word: string, known: readonly string[]): string => {
   const near = nearest(word, known);
   return near === undefined ? `; berth simulate --list shows them` : `; did you mean ${near}?`;
 };
-
-const shownCounts = (counts: Readonly<Record<string, number>>): string =>
-  Object.entries(counts)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, count]) => `${name} ${count}`)
-    .join(', ');
-
-function showReport(report: ScenarioReport): void {
-  const {
-    scenario,
-    about,
-    seeds,
-    virtualMs,
-    transactions,
-    commits,
-    refused,
-    faults,
-    checked,
-    failed,
-    missing,
-  } = report;
-  print(`${scenario}: ${about}`);
-  print(
-    `  ${seeds} seeds, ${Math.round(virtualMs / 1_000)} virtual seconds, ${transactions} transactions tried, ${commits} committed, ${refused} forbidden operations refused`,
-  );
-  print(`  faults: ${shownCounts(faults) || 'none'}`);
-  print(`  checked: ${shownCounts(checked)}`);
-  for (const name of missing) print(`  FAILED: ${name} never occurred, so nothing was shown of it`);
-  for (const { seed, violations } of failed) {
-    for (const { rule, revision, message } of violations)
-      print(`  FAILED: seed ${seed}, ${rule} at revision ${revision}: ${message}`);
-    print(`    again: berth simulate --scenario ${scenario} --seed ${seed}    fewer faults: … --shrink`);
-  }
-}
-
-async function showMutants(
-  results: AsyncIterable<MutantResult>,
-  output: 'json' | undefined,
-  say: (text: string) => void,
-): Promise<void> {
-  const all: MutantResult[] = [];
-  for await (const result of results) {
-    all.push(result);
-    const caught =
-      result.caughtBy === undefined
-        ? `SURVIVED ${result.seeds} seeds`
-        : `${result.caughtBy} after ${result.seeds} ${result.seeds === 1 ? 'seed' : 'seeds'} (${result.scenario} ${result.seed})`;
-    if (output !== 'json')
-      print(
-        `${result.mutant.padEnd(26)} ${caught}${result.message === undefined ? '' : `: ${result.message.slice(0, 120)}`}`,
-      );
-  }
-  if (output === 'json') print(JSON.stringify(all, null, 2));
-  const survivors = all.filter(({ caughtBy }) => caughtBy === undefined);
-  say(
-    `${all.length} defects, ${all.length - survivors.length} noticed${survivors.length === 0 ? '' : `; nobody noticed ${survivors.map(({ mutant }) => mutant).join(', ')}`}`,
-  );
-  process.exitCode = survivors.length === 0 ? exitCodes.done : exitCodes.conditionFailed;
-}
 
 function showShrunk(shrunk: Shrunk | undefined, scenario: string, seed: number): void {
   if (shrunk === undefined) return print(`seed ${seed} of ${scenario} does not fail`);

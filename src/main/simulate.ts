@@ -8,8 +8,8 @@ import { shrink, type Shrunk } from '../simulate/shrink.js';
 
 export { scenarios } from '../simulate/scenarios/all.js';
 export { mutants, mutantsNamed } from '../simulate/mutant.js';
-export type { MutantResult } from '../simulate/run-mutants.js';
-export type { ScenarioReport } from '../simulate/run-scenario.js';
+export { mutantSeedsMax, verdictOnMutant, type MutantResult } from '../simulate/run-mutants.js';
+export { verdictOf, verdictOfAll, type ScenarioReport, type Verdict } from '../simulate/run-scenario.js';
 export type { Shrunk } from '../simulate/shrink.js';
 
 export const scenarioNamed = (name: string): Scenario | undefined =>
@@ -35,5 +35,7 @@ export const shrinkSeed = (
 ): Promise<Shrunk | undefined> => shrink(scenario, seed, onTry);
 
 /** Each of these defects in turn, in the worlds where something would come of it. */
-export const tryMutants = (chosen: readonly Mutant[], seedsMax: number): AsyncGenerator<MutantResult> =>
-  runMutants(chosen.map(trialOf), { seedsMax });
+export const tryMutants = (
+  chosen: readonly Mutant[],
+  options: { readonly seedsMax: number; readonly from: number },
+): AsyncGenerator<MutantResult> => runMutants(chosen.map(trialOf), options);

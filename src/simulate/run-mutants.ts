@@ -1,5 +1,6 @@
 import type { Mutant } from './mutant.js';
 import { runSeed } from './run-seed.js';
+import type { Verdict } from './run-scenario.js';
 import type { Scenario } from './scenario.js';
 
 /** A defect, and the worlds in which something would come of it. */
@@ -21,21 +22,34 @@ export interface MutantResult {
   readonly seeds: number;
 }
 
+/** Every defect has to be noticed within this many seeds. */
+export const mutantSeedsMax = 200;
+
+/** A defect that fewer seeds than that did not show may still be noticed by more of them. */
+export function verdictOnMutant({ caughtBy, seeds }: MutantResult): Verdict {
+  if (caughtBy !== undefined) return 'Held';
+  return seeds < mutantSeedsMax ? 'TooFewSeeds' : 'Broken';
+}
+
 /**
  * Puts in one defect at a time and runs seeds, of each of its scenarios in turn, until a rule is found broken. It shows
  * that the checkers can fail: one that survives is a check, or a term of the fence, that nothing holds Berth to.
  */
 export async function* runMutants(
   trials: Iterable<Trial>,
-  options: { readonly seedsMax: number },
+  options: { readonly seedsMax: number; readonly from?: number },
 ): AsyncGenerator<MutantResult> {
-  for (const trial of trials) yield await runMutant(trial, options.seedsMax);
+  for (const trial of trials) yield await runMutant(trial, options.seedsMax, options.from ?? 0);
 }
 
-async function runMutant({ mutant, scenarios }: Trial, seedsMax: number): Promise<MutantResult> {
+async function runMutant(
+  { mutant, scenarios }: Trial,
+  seedsMax: number,
+  from: number,
+): Promise<MutantResult> {
   for (let turn = 0; turn < seedsMax; turn++) {
     const scenario = scenarios[turn % scenarios.length] as Scenario;
-    const seed = Math.floor(turn / scenarios.length);
+    const seed = from + Math.floor(turn / scenarios.length);
     const { violations } = await runSeed(scenario, { seed, mutant, isSafetyOnly: true });
     const [first] = violations;
     if (first !== undefined)

@@ -15,8 +15,22 @@ export interface ScenarioReport {
   /** How often each rule had something to check. */
   readonly checked: Readonly<Record<string, number>>;
   readonly failed: readonly SeedResult[];
-  /** Rules and faults that had to occur and did not: nothing was shown of them. */
+  /** Rules and faults that must occur and did not: these seeds show nothing about them. */
   readonly missing: readonly string[];
+}
+
+/** What the seeds of one scenario, or of one defect, show. `TooFewSeeds` says nothing about Berth: more seeds are needed. */
+export type Verdict = 'Held' | 'Broken' | 'TooFewSeeds';
+
+export function verdictOf({ failed, missing }: Pick<ScenarioReport, 'failed' | 'missing'>): Verdict {
+  if (failed.length > 0) return 'Broken';
+  return missing.length > 0 ? 'TooFewSeeds' : 'Held';
+}
+
+/** The verdict on several of them: one that is broken outweighs any number that show too little. */
+export function verdictOfAll(verdicts: readonly Verdict[]): Verdict {
+  if (verdicts.includes('Broken')) return 'Broken';
+  return verdicts.includes('TooFewSeeds') ? 'TooFewSeeds' : 'Held';
 }
 
 // After so many failing seeds of a scenario the others would tell nothing new.

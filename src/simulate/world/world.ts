@@ -309,7 +309,12 @@ export class World {
   }
 
   #violated(violations: readonly Violation[]): void {
+    // A checker may find the same from what a commit touched and again from scratch: it is reported once.
     for (const violation of violations)
-      if (this.violations.length < violationsMax) this.violations.push(violation);
+      if (
+        this.violations.length < violationsMax &&
+        !this.violations.some(({ rule, message }) => rule === violation.rule && message === violation.message)
+      )
+        this.violations.push(violation);
   }
 }
