@@ -50,6 +50,10 @@ export function errorCodeOf(httpStatus: number, reason: string | undefined): Err
   }
 }
 
+/** Whether an answer is a Status, as every error of a server of Berth is. */
+export const isStatus = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && (body as { readonly kind?: unknown }).kind === 'Status';
+
 /** The error that a server's answer tells of. What is no Status is quoted, shortened. */
 export function errorOfAnswer(httpStatus: number, body: unknown): BerthError {
   const status = (typeof body === 'object' && body !== null ? body : {}) as {

@@ -1,10 +1,11 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { Agent, request as httpsRequest } from 'node:https';
+import { request as httpsRequest } from 'node:https';
 import type { Env } from '../env/env.js';
-import { BerthError, isBerthError } from '../model/errors.js';
+import { BerthError, type ErrorCode, isBerthError } from '../model/errors.js';
 import { readLines } from '../model/read-lines.js';
+import { Connections } from './connections.js';
 import type { ServerAccess } from './kubeconfig.js';
-import { errorOfAnswer } from './status-error.js';
+import { errorOfAnswer, isStatus } from './status-error.js';
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -22,27 +23,36 @@ export interface TransportRequest {
 const answerBytesMax = 64 * 1024 * 1024;
 // Requests past this many wait for a connection. Watches have connections of their own.
 const connectionsMax = 32;
+// Requests past this many are refused before they are sent.
+const underWayMax = 10_000;
+// An idle connection is closed before the server closes it (Berth: after 72 s), because a request that crosses the server's
+// close has an unknown outcome.
+const idleMsMax = 45_000;
 // How soon the machine asks whether the other end of a silent watch is still there.
 const probeAfterMs = 15_000;
 
 const badCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH)/;
 
-/** A request on its way. `isSent` is true once anything of it may have reached the server. */
+/** A request on its way. */
 interface Flight {
   readonly request: ClientRequest;
-  isSent: boolean;
+  readonly connections: Connections;
+  /** Rejects when the request is given up, also while it waits for a connection: Node tells of that only later. */
+  readonly givenUp: Promise<never>;
+  giveUp(reason: Error): void;
 }
 
 /**
- * HTTPS to one server: a request goes out exactly once and ends as its JSON or a BerthError. Nothing is resent
+ * HTTPS to one server: a request goes out at most once and ends as its JSON or a BerthError. Nothing is resent
  * here, so a write whose answer is lost is UnknownOutcome and nothing else.
  */
 export class Transport {
   readonly #access: ServerAccess;
   readonly #env: Env;
   readonly #onWarning: (text: string) => void;
-  readonly #requests: Agent;
-  readonly #watches: Agent;
+  readonly #requests: Connections;
+  readonly #watches: Connections;
+  #underWay = 0;
 
   constructor(parts: {
     readonly access: ServerAccess;
@@ -58,8 +68,10 @@ export class Transport {
     this.#access = parts.access;
     this.#env = parts.env;
     this.#onWarning = parts.onWarning ?? (() => undefined);
-    this.#requests = new Agent({ ...tls, keepAlive: true, maxSockets: connectionsMax });
-    this.#watches = new Agent({ ...tls, keepAlive: false });
+    this.#requests = new Connections({
+      ...{ ...tls, keepAlive: true, maxSockets: connectionsMax, timeout: idleMsMax },
+    });
+    this.#watches = new Connections({ ...tls, keepAlive: false });
   }
 
   close(): void {
@@ -69,15 +81,37 @@ export class Transport {
 
   /** Sends a request and reads its whole answer. */
   async send(request: TransportRequest): Promise<unknown> {
+    if (this.#underWay >= underWayMax) {
+      throw new BerthError(
+        'TooManyRequests',
+        `${underWayMax} requests to ${this.#access.url} are under way; this one was not sent`,
+      );
+    }
+    this.#underWay += 1;
     const flight = this.#start(this.#requests, request);
-    return this.#guarded(request, flight, async () => {
-      const response = await answerOf(flight.request);
-      const text = await readAll(response);
-      for (const warning of warningsIn(response)) this.#onWarning(warning);
-      const status = response.statusCode ?? 0;
-      if (status >= 200 && status < 300) return parseJson(text);
-      throw errorOfAnswer(status, tryJson(text));
-    });
+    const deadline = this.#deadline(request, flight);
+    try {
+      return await Promise.race([this.#answerTo(flight.request), flight.givenUp]);
+    } catch (error) {
+      flight.request.destroy();
+      throw this.#explained(request, flight, error);
+    } finally {
+      deadline.stop();
+      this.#underWay -= 1;
+    }
+  }
+
+  async #answerTo(request: ClientRequest): Promise<unknown> {
+    const response = await answerOf(request);
+    const text = await readAll(response);
+    for (const warning of warningsIn(response)) this.#onWarning(warning);
+    const httpStatus = response.statusCode ?? 0;
+    if (httpStatus >= 200 && httpStatus < 300) return parseJson(text);
+    const answer = tryJson(text);
+    const error = errorOfAnswer(httpStatus, answer);
+    // A server of Berth says in a Status that it did nothing. A proxy's 503 may mean that it has passed the request on.
+    if (httpStatus >= 500 && !isStatus(answer)) throw unreadable(error.code, error.message);
+    throw error;
   }
 
   /** The lines of an answer that goes on, as they come. Ends when the server ends it; throws when it is cut. */
@@ -105,13 +139,16 @@ export class Transport {
     }
   }
 
-  #start(agent: Agent, { method, path, query, contentType, accept, body }: TransportRequest): Flight {
+  #start(
+    connections: Connections,
+    { method, path, query, contentType, accept, body }: TransportRequest,
+  ): Flight {
     const search = query === undefined || query.size === 0 ? '' : `?${query.toString()}`;
     const { token, url } = this.#access;
     // A server may stand behind a path of its own.
     const prefix = new URL(url).pathname.replace(/\/$/, '');
     const request = httpsRequest(url, {
-      agent,
+      agent: connections,
       method,
       path: `${prefix}${path}${search}`,
       headers: {
@@ -127,39 +164,26 @@ export class Transport {
             }),
       },
     });
-    const flight: Flight = { request, isSent: false };
-    request.on('socket', (socket) => {
-      // Before the handshake is done nothing of a request can have left this machine readable.
-      if (request.reusedSocket) flight.isSent = true;
-      else
-        socket.once('secureConnect', () => {
-          flight.isSent = true;
-        });
-    });
     // Whoever waits for the answer sees the error; this keeps one that comes later from ending the process.
     request.on('error', () => undefined);
     request.end(body);
-    return flight;
+    let giveUp: (reason: Error) => void = () => undefined;
+    const givenUp = new Promise<never>((_, reject) => {
+      giveUp = (reason) => {
+        reject(reason);
+        request.destroy(reason);
+      };
+    });
+    givenUp.catch(() => undefined);
+    return { request, connections, givenUp, giveUp };
   }
 
-  async #guarded<T>(request: TransportRequest, flight: Flight, work: () => Promise<T>): Promise<T> {
-    const deadline = this.#deadline(request, flight);
-    try {
-      return await work();
-    } catch (error) {
-      flight.request.destroy();
-      throw this.#explained(request, flight, error);
-    } finally {
-      deadline.stop();
-    }
-  }
-
-  /** Ends the request when its time is up or its caller has gone. */
-  #deadline({ timeoutMs, signal }: TransportRequest, { request }: Flight): { stop(): void } {
+  /** Gives the request up when its time is up or its caller has gone. */
+  #deadline({ timeoutMs, signal }: TransportRequest, flight: Flight): { stop(): void } {
     const timer = this.#env.after(timeoutMs, () =>
-      request.destroy(new Error(`no answer within ${timeoutMs} ms`)),
+      flight.giveUp(new Error(`no answer within ${timeoutMs} ms`)),
     );
-    const onAbort = (): void => void request.destroy(new Error('the caller has given up'));
+    const onAbort = (): void => flight.giveUp(new Error('the caller has given up'));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     return {
@@ -174,9 +198,9 @@ export class Transport {
   #explained({ method, path, signal }: TransportRequest, flight: Flight, cause: unknown): unknown {
     const what = `${method} ${this.#access.url}${path}`;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const isUncertain = method !== 'GET' && flight.isSent;
+    const isUncertain = method !== 'GET' && flight.connections.mayHaveSent(flight.request);
     if (isBerthError(cause)) {
-      // The server has acted and only its answer cannot be used.
+      // The server may have acted and only its answer cannot be used.
       if (!isUncertain || cause.details['unreadable'] !== true) return cause;
       return new BerthError('UnknownOutcome', `${what}: ${reason}`, { cause });
     }
@@ -201,7 +225,8 @@ function answerOf(request: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-const unreadable = (message: string, code: 'RequestTooLarge' | 'InternalError'): BerthError =>
+/** The error for an answer that cannot be used. A write that ends with it becomes UnknownOutcome. */
+const unreadable = (code: ErrorCode, message: string): BerthError =>
   new BerthError(code, message, { details: { unreadable: true } });
 
 async function readAll(response: IncomingMessage): Promise<string> {
@@ -210,7 +235,7 @@ async function readAll(response: IncomingMessage): Promise<string> {
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > answerBytesMax) {
-      throw unreadable(`the answer is over ${answerBytesMax} bytes; ask for less`, 'RequestTooLarge');
+      throw unreadable('RequestTooLarge', `the answer is over ${answerBytesMax} bytes; ask for less`);
     }
     chunks.push(chunk);
   }
@@ -225,7 +250,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw unreadable('the answer is not JSON', 'InternalError');
+    throw unreadable('InternalError', 'the answer is not JSON');
   }
 }
 
