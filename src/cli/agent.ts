@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { BerthError } from '../client/client.js';
+import { allowSharedUserOption } from './allow-shared-user-option.js';
 import { packageVersion } from './package-version.js';
 import { runUntilStopped } from './run-until-stopped.js';
 
@@ -14,6 +15,7 @@ interface AgentFlags {
   readonly name?: string;
   readonly config?: string;
   readonly stopJobs?: true;
+  readonly allowSharedUser?: true;
 }
 
 export const agentCommand = (): Command =>
@@ -37,6 +39,7 @@ export const agentCommand = (): Command =>
       '--stop-jobs',
       'end the jobs too when the agent is told to end; without it they go on and are found again',
     )
+    .addOption(allowSharedUserOption())
     .action((flags: AgentFlags) =>
       runUntilStopped(async (surroundings) => {
         const { agent } = await import('../main/agent.js');
@@ -46,6 +49,7 @@ export const agentCommand = (): Command =>
           ...{ tokenFile, region, zone, dir, name, config, servers: serversIn(flags.server) },
           ca: ca === undefined ? undefined : contentsOf(ca),
           endsJobs: flags.stopJobs === true,
+          allowsSharedUser: flags.allowSharedUser === true,
           version: packageVersion(),
         });
         return { ready: `ready: node ${running.node} at ${running.server}`, close: () => running.close() };

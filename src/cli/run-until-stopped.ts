@@ -35,6 +35,8 @@ export async function runUntilStopped(
         : message;
     process.stderr.write(isExpected ? `error: ${said}\n` : `defect: ${(error as Error).stack}\n`);
   };
+  // What Berth writes is its own. Jobs set theirs themselves.
+  process.umask(0o077);
   try {
     const running = await start({
       env: realEnv(),

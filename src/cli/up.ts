@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { allowSharedUserOption } from './allow-shared-user-option.js';
 import { countOf } from './option-values.js';
 import { packageVersion } from './package-version.js';
 import {
@@ -28,6 +29,7 @@ interface UpFlags extends RetentionFlags, RepairFlags, SchedulingFlags {
   readonly dns?: string;
   readonly agent?: boolean;
   readonly keepJobs?: true;
+  readonly allowSharedUser?: true;
 }
 
 export const upCommand = (): Command =>
@@ -43,6 +45,7 @@ export const upCommand = (): Command =>
           '--keep-jobs',
           'leave the jobs on this machine running at a clean stop; the next start finds them',
         )
+        .addOption(allowSharedUserOption())
         .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
         .option('--fleet <file>', 'play the nodes of a fleet file')
         .option(
@@ -66,6 +69,7 @@ export const upCommand = (): Command =>
         dir: flags.dir,
         port: flags.port,
         agent: agentOf(flags),
+        allowsSharedUser: flags.allowSharedUser === true,
         ...(flags.hollow !== undefined && { hollow: flags.hollow }),
         ...(flags.fleet !== undefined && { fleet: flags.fleet }),
         ...(flags.dns !== undefined && { dns: parseListenAddress(flags.dns) }),

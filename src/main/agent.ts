@@ -22,6 +22,7 @@ export interface AgentOptions {
   readonly zone: string | undefined;
   readonly config: string | undefined;
   readonly endsJobs: boolean;
+  readonly allowsSharedUser: boolean;
   readonly version: string;
   readonly env: Env;
   readonly onProblem: (line: string) => void;
@@ -58,7 +59,8 @@ export async function agent(
   const running = await runAgent({
     ...{ streams: connection, dial: connection, dir, config, version, env, onProblem, onDefect },
     place: identity.place,
-    userOf: userOfTenants(config, onProblem),
+    users: userOfTenants(config),
+    allowsSharedUser: options.allowsSharedUser,
     metrics: parseListenAddress(config.metrics ?? metricsUsual),
   }).catch(async (error: unknown) => {
     stop.abort();

@@ -21,8 +21,9 @@ export interface BerthProcess {
 export async function startBerth(
   words: readonly string[],
   before: readonly string[] = [],
+  at = program,
 ): Promise<BerthProcess> {
-  const [first = '', ...rest] = [...before, process.execPath, program, ...words];
+  const [first = '', ...rest] = [...before, process.execPath, at, ...words];
   const child = spawn(first, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   let complained = '';

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { KeptLogs } from '../agent/logs/kept-logs.js';
 import type { AgentConfigSpec } from '../agent/machine/agent-config.js';
@@ -8,7 +7,6 @@ import { NodeSession } from '../agent/node-session.js';
 import { RefusalFile } from '../agent/refusals.js';
 import { cgroupName } from '../agent/process/cgroup-name.js';
 import { AgentSessions } from '../agent/sessions/agent-sessions.js';
-import type { UserOf } from '../agent/supervisor/run-spec.js';
 import { KeptDriver } from '../agent/upkeep/kept-driver.js';
 import type { Place } from '../agent/upkeep/launch.js';
 import { NetworkProbes } from '../agent/upkeep/network-probes.js';
@@ -20,12 +18,15 @@ import { BerthError } from '../model/errors.js';
 import type { NodeStreams } from '../model/node-stream.js';
 import type { SessionDial } from '../model/sessions.js';
 import { lockDirectory } from '../store/directory-lock.js';
+import { agentEntries, closeDirectory, closedAbove } from './close-directory.js';
 import { openContainerRunner } from './container-runner.js';
 import type { ListenAddress } from './listen-address.js';
 import { nowAndThen } from './now-and-then.js';
 import { ProblemLog } from './problem-log.js';
 import { openProcessRunner } from './process-runner.js';
+import { processTenants } from './process-tenants.js';
 import { type AgentMetricsServer, serveAgentMetrics } from './serve-agent-metrics.js';
+import type { TenantUsers } from './user-of-tenants.js';
 
 export interface RunAgentParts {
   readonly streams: NodeStreams;
@@ -35,8 +36,9 @@ export interface RunAgentParts {
   readonly dir: string;
   readonly place: Place;
   readonly config: AgentConfigSpec;
-  /** Undefined: processes run as whoever the agent runs as. */
-  readonly userOf: UserOf | undefined;
+  readonly users: TenantUsers;
+  /** Processes of all tenants run here, also where nothing keeps them apart. */
+  readonly allowsSharedUser: boolean;
   /** Where what its replicas use is told; undefined: nowhere. */
   readonly metrics: ListenAddress | undefined;
   readonly version: string;
@@ -58,10 +60,11 @@ const logSweepMs = 5 * 60_000;
 
 /** The agent of this machine over any connection to a control plane. */
 export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
-  const { streams, dial, place, config, userOf, version, env, onProblem, onDefect } = parts;
+  const { streams, dial, place, config, users, version, env, onProblem, onDefect } = parts;
+  const { userOf } = users;
   // The supervisor is elsewhere in the tree of directories.
   const dir = resolve(parts.dir);
-  mkdirSync(dir, { recursive: true, mode: 0o711 });
+  closeDirectory(dir, agentEntries);
   const lock = lockDirectory(dir);
   const log = new ProblemLog({ env, onLine: onProblem, onDefect });
   const problem = (message: string): void => log.report({ controller: 'node', key: place.node, message });
@@ -73,6 +76,19 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
       onJournalLost: (message) => onDefect(new BerthError('InternalError', message)),
       ...(userOf !== undefined && { userOf }),
     });
+    const whose = processTenants({
+      ...{ sharedUser: users.shared, allowsShared: parts.allowsSharedUser },
+      hasNamespaces: processes.hasNamespaces,
+    });
+    if (whose.problem !== undefined) onProblem(whose.problem);
+    const closed = userOf === undefined ? undefined : closedAbove(dir);
+    if (closed !== undefined)
+      problem(`jobs cannot reach their HOME: other users may not enter ${closed}; choose another --dir`);
+    const legacy = userOf === undefined ? 0 : processes.runningAsAgent;
+    if (legacy > 0)
+      problem(
+        `${legacy} of the jobs that run here have the user of this agent: an earlier version started them; end the agent with its jobs and start it again`,
+      );
     const logs = new KeptLogs({
       ...{ dir: join(dir, 'logs'), env },
       isLive: (uid) => [...driver.list()].includes(uid),
@@ -86,9 +102,14 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
     const driver = new KeptDriver({
       ...{ runners, env, wheel, place, caller: new NetworkProbes(env) },
       ...(config.address !== undefined && { address: config.address }),
+      ...(whose.tenants !== undefined && { processTenants: whose.tenants }),
     });
     const turns = new UsageTurns(driver);
-    const metrics = await metricsAt(new AgentMetrics(() => driver.usage()), parts.metrics, problem);
+    const metrics = await metricsAt(
+      { metrics: new AgentMetrics(() => driver.usage()), dir, env },
+      parts.metrics,
+      problem,
+    );
     const sessions = new AgentSessions({
       ...{ node: place.node, dial, logs, onProblem: problem },
       runnerOf: (uid) => driver.runnerOf(uid),
@@ -116,6 +137,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
           fencing: driver.canFence ? 'Supported' : 'Unsupported',
           unenforced: [...processes.unenforced],
           ...(config.address !== undefined && { address: config.address }),
+          ...(whose.tenants !== undefined && { processTenants: [...whose.tenants] }),
         },
       },
     });
@@ -145,13 +167,13 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
 
 /** An agent whose metrics cannot be served says so, and goes on: its jobs matter more. */
 async function metricsAt(
-  metrics: AgentMetrics,
+  parts: Parameters<typeof serveAgentMetrics>[0],
   at: ListenAddress | undefined,
   onProblem: (message: string) => void,
 ): Promise<AgentMetricsServer | undefined> {
   if (at === undefined) return undefined;
   try {
-    return await serveAgentMetrics(metrics, at);
+    return await serveAgentMetrics(parts, at);
   } catch (error) {
     onProblem(`its metrics are not served: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;

@@ -39,7 +39,7 @@ export async function startServerIn(dir: string, more: Partial<UpOptions> = {}):
   const running = await up({
     dir,
     port: 0,
-    agent: 'None',
+    ...{ agent: 'None', allowsSharedUser: false },
     version: '0.0.0',
     historyMs: 300_000,
     eventsTtlMs: 3_600_000,

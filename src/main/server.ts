@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { authorityLease, ForwardingAuthority } from '../commit/forwarding-authority.js';
@@ -43,6 +42,7 @@ import { lockDirectory } from '../store/directory-lock.js';
 import type { EtcdTls } from '../store/etcd-endpoints.js';
 import { CellSessions } from './cell-sessions.js';
 import { CellUsage } from './cell-usage.js';
+import { closeDirectory, serverEntries } from './close-directory.js';
 import { openControlPlane } from './control-plane.js';
 import { keptAdmin } from './kept-admin.js';
 import { writeKubeconfig } from './kubeconfig.js';
@@ -64,6 +64,8 @@ export interface ServerOptions {
   readonly etcdTls?: EtcdTls;
   /** For certificates, the audit log and the kubeconfig: what belongs to this server and not to the cell. */
   readonly dir: string;
+  /** Jobs have their files below the directory: others may pass through it. */
+  readonly hasJobs?: boolean;
   readonly listen: ListenAddress;
   /** Names and addresses under which clients know this server, besides where it listens. */
   readonly hosts: readonly string[];
@@ -118,7 +120,7 @@ async function open(
   opened: (() => Promise<void>)[],
 ): Promise<Omit<Running, 'close'>> {
   const { dir, listen, version, env, onProblem, onDefect } = options;
-  mkdirSync(dir, { recursive: true });
+  closeDirectory(dir, options.hasJobs === true ? serverEntries : undefined);
   // An lmdb store locks its own directory.
   if (options.store.kind !== 'lmdb' || resolve(options.store.dir) !== resolve(dir)) {
     const lock = lockDirectory(dir);

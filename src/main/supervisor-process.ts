@@ -22,6 +22,7 @@ const strangerLooksMax = 100;
  * a socket in DIR. The lock of DIR/supervisor, which the kernel holds, makes it the only one.
  */
 async function main(dir: string): Promise<void> {
+  process.umask(0o077);
   const env = realEnv();
   const own = join(dir, 'supervisor');
   mkdirSync(own, { recursive: true, mode: 0o700 });

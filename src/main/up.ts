@@ -14,6 +14,8 @@ export interface UpOptions extends FleetSource {
   readonly port: number;
   /** Whether this machine is a node, and what becomes of its jobs at a clean stop. */
   readonly agent: 'None' | 'EndJobs' | 'KeepJobs';
+  /** Processes of all tenants run on this machine, also where nothing keeps them apart. */
+  readonly allowsSharedUser: boolean;
   readonly version: string;
   readonly historyMs: number;
   readonly eventsTtlMs: number;
@@ -35,6 +37,7 @@ export async function up(options: UpOptions): Promise<Running> {
     store: { kind: 'lmdb', dir: join(options.dir, 'store') },
     listen: { host: '127.0.0.1', port: options.port },
     hosts: [],
+    hasJobs: options.agent !== 'None',
   });
   const { streams, objects } = running;
   // What was begun, ended in the other order.
@@ -58,12 +61,14 @@ export async function up(options: UpOptions): Promise<Running> {
     }
     const { agent: jobs } = options;
     if (jobs !== 'None') {
-      const [{ runAgent }, { hostNodeName }] = await Promise.all([
+      const [{ runAgent }, { hostNodeName }, { userOfTenants }] = await Promise.all([
         import('./run-agent.js'),
         import('./host-node-name.js'),
+        import('./user-of-tenants.js'),
       ]);
       const agent = await runAgent({
-        ...{ ...options, streams, dial: running.sessions, userOf: undefined, metrics: undefined },
+        ...{ ...options, streams, dial: running.sessions, metrics: undefined },
+        users: userOfTenants({}),
         config: { address: '127.0.0.1' },
         dir: join(options.dir, 'agent'),
         place: { node: hostNodeName(), region: 'local', zone: 'local' },

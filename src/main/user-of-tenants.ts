@@ -7,38 +7,44 @@ import { userNamed } from './user-named.js';
 
 /** What matters of who this process is, and where. */
 interface Surroundings {
-  readonly isRoot: boolean;
+  readonly uid: number | undefined;
   /** The texts of /proc/self/uid_map and gid_map. */
   readonly idMaps: readonly string[];
 }
 
-/**
- * Jobs of an agent that runs as root run as somebody who may do little, and those of two tenants as two, unless its
- * operator says otherwise. Undefined: as whoever the agent runs as.
- */
+/** Who the processes of tenants run as. */
+export interface TenantUsers {
+  /** Undefined: as whoever the agent runs as. */
+  readonly userOf?: UserOf;
+  /** Which user they share, for people; undefined: each tenant has a user of its own, or its operator chose one for all. */
+  readonly shared?: string;
+}
+
+/** Each tenant has a user of its own where the agent runs as root, unless its operator says otherwise. */
 export function userOfTenants(
   { runAs, tenantUsers }: AgentConfigSpec,
-  onProblem: (line: string) => void,
-  { isRoot, idMaps }: Surroundings = surroundings(),
-): UserOf | undefined {
+  { uid, idMaps }: Surroundings = surroundings(),
+): TenantUsers {
+  const isRoot = uid === 0;
   if (!isRoot && runAs !== undefined)
     throw wrong(`spec.runAs: ${runAs}: only an agent that runs as root may choose`);
   if (!isRoot && tenantUsers !== undefined)
     throw wrong('spec.tenantUsers: only an agent that runs as root may choose');
   if (runAs !== undefined && tenantUsers !== undefined)
     throw wrong('spec.tenantUsers: not with runAs, which is one user for all tenants');
-  if (!isRoot || runAs === 'root') return undefined;
-  if (runAs !== undefined) return always(userNamed(runAs));
+  if (!isRoot) return { shared: `this user (uid ${uid ?? 'unknown'})` };
+  if (runAs === 'root') return {};
+  if (runAs !== undefined) return { userOf: always(userNamed(runAs)) };
   const range = tenantUsers ?? tenantUsersUsual;
-  if (idMaps.every((map) => areIdsMapped(map, range))) return (tenant) => tenantUser(tenant, range);
+  if (idMaps.every((map) => areIdsMapped(map, range)))
+    return { userOf: (tenant) => tenantUser(tenant, range) };
   const missing = `there are no users ${range.from} to ${range.from + range.count - 1} on this machine`;
   if (tenantUsers !== undefined) throw wrong(`spec.tenantUsers: ${missing}`);
-  onProblem(`${missing} (spec.tenantUsers): jobs of all tenants run as nobody, and are not kept apart`);
-  return always(userNamed('nobody'));
+  return { userOf: always(userNamed('nobody')), shared: `user nobody (${missing})` };
 }
 
 const surroundings = (): Surroundings => ({
-  isRoot: process.getuid?.() === 0,
+  uid: process.getuid?.(),
   idMaps: ['uid_map', 'gid_map'].map((name) => readFileSync(`/proc/self/${name}`, 'utf8')),
 });
 

@@ -209,6 +209,11 @@ export const errorTable = {
     callerMay: 'never',
     meaning: 'a certificate was asked for with a host that is neither an address nor a DNS name',
   },
+  DirectoryOpen: {
+    httpStatus: 500,
+    callerMay: 'never',
+    meaning: 'other users can read a directory of Berth, and its mode cannot be changed',
+  },
   CertificateUnusable: {
     httpStatus: 500,
     callerMay: 'never',

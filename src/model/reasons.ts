@@ -98,9 +98,10 @@ export const reasonTable = {
     cure: 'a replica that its selector finds is placed, or a node near one has room',
   },
   DriverMissing: {
-    meaning: "the node's agent cannot run what the workload is: process or container",
+    meaning:
+      "the node's agent cannot run what the workload is (process or container), or runs no processes of its tenant",
     callerMay: 'refresh',
-    cure: 'a node whose agent has that driver',
+    cure: 'a node whose agent has that driver, and runs it for the tenant',
   },
   PluginRefused: {
     meaning: 'a custom filter of this scheduler refused the node',

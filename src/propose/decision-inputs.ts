@@ -68,13 +68,15 @@ export class InputsNotes {
     const name = nodes.names[row];
     const node = nodes.nodes[row];
     if (name === undefined || node === undefined) return;
-    const { fencing, drivers } = nodes.statusAt(row)?.agent ?? {};
+    const { fencing, drivers, processTenants } = nodes.statusAt(row)?.agent ?? {};
+    const agent = {
+      ...(fencing && { fencing }),
+      ...(drivers && { drivers }),
+      ...(processTenants && { processTenants }),
+    };
     this.#records.push(nodeRecord(node));
-    if (fencing !== undefined || drivers !== undefined)
-      this.#records.push([
-        statusKey('Node', undefined, name),
-        { status: { agent: { ...(fencing && { fencing }), ...(drivers && { drivers }) } } },
-      ]);
+    if (Object.keys(agent).length > 0)
+      this.#records.push([statusKey('Node', undefined, name), { status: { agent } }]);
     const epoch = nodes.epochs[row];
     if (epoch !== undefined)
       this.#records.push([

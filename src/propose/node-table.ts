@@ -36,6 +36,8 @@ export interface NodeShape extends NodeDomain {
   readonly isRecoveryPool: boolean;
   readonly canFence: boolean;
   readonly drivers: readonly string[];
+  /** Undefined: every tenant's. */
+  readonly processTenants: readonly string[] | undefined;
 }
 
 /** How much of one class of devices each node has left, counted twice as the authority does: as an amount and as ids. */
@@ -426,6 +428,7 @@ export class NodeTable {
       isRecoveryPool: labels[recoveryPoolLabel] === 'true',
       canFence: agent?.fencing !== 'Unsupported',
       drivers: agent?.drivers ?? [],
+      processTenants: agent?.processTenants,
     };
     this.shapes[id] = shape;
     this.#shapeOf.set(key, { shape, users: 1, key });
@@ -476,6 +479,7 @@ function shapeKey({ metadata, spec }: StoredNode, status: NodeStatus | undefined
     metadata.deletionTimestamp !== undefined,
     status?.agent?.fencing !== 'Unsupported',
     status?.agent?.drivers ?? [],
+    status?.agent?.processTenants ?? null,
   ]);
 }
 

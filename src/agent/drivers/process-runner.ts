@@ -80,6 +80,17 @@ export class ProcessRunner implements Runner {
     return this.#facts?.unenforced ?? [];
   }
 
+  /** Whether jobs see no processes but their own. */
+  get hasNamespaces(): boolean {
+    return this.#isolation.kind === 'Namespace';
+  }
+
+  /** How many jobs run as the user that the agent runs as. */
+  get runningAsAgent(): number {
+    const live = this.#mirror.list().filter(({ state }) => state.at !== 'Ended');
+    return live.filter(({ uid }) => this.#files.isOfAgent(uid)).length;
+  }
+
   get supervisorPid(): number | undefined {
     return this.#facts?.pid;
   }

@@ -45,7 +45,13 @@ describe('how a run is started', () => {
 
   it('values of the environment are taken to the letter', () => {
     const value = `'"$(exit 1)\`\\\n line two`;
-    const text = `${environmentText({ A: value, B: '' })}printf %s "$A|$B"`;
+    const text = `${environmentText({ A: value, B: '' }, undefined)}printf %s "$A|$B"`;
     expect(spawnSync('/bin/sh', ['-c', text]).stdout.toString()).toBe(`${value}|`);
+  });
+
+  it('a working directory that is not there, or closed to its user, ends it before it begins', () => {
+    const text = (directory: string): string => `${environmentText({}, directory)}pwd; umask`;
+    expect(spawnSync('/bin/sh', ['-c', text('/usr')]).stdout.toString()).toBe('/usr\n0077\n');
+    expect(spawnSync('/bin/sh', ['-c', text('/no such')])).toMatchObject({ status: 126 });
   });
 });

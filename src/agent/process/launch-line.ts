@@ -92,10 +92,21 @@ export const wrapperEnvironment = (): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
 });
 
-/** What a shell takes to have exactly these variables. */
-export const environmentText = (env: Readonly<Record<string, string>>): string =>
-  Object.entries(env)
-    .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
-    .join('');
+/** Where jobs find programs, unless their templates name a PATH: the same on every node, whoever started the agent. */
+export const jobPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/**
+ * What a shell takes, as the job's user, to have exactly these variables, and to be in the working directory if one is named:
+ * the user itself must be able to go there. What jobs write is for their user alone, wherever they write it.
+ */
+export const environmentText = (
+  env: Readonly<Record<string, string>>,
+  workingDirectory: string | undefined,
+): string =>
+  [
+    'umask 077\n',
+    ...(workingDirectory === undefined ? [] : [`cd -- ${quoted(workingDirectory)} || exit 126\n`]),
+    ...Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}\n`),
+  ].join('');
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

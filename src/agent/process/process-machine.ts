@@ -14,7 +14,7 @@ import type {
 import { AdoptedRun } from './adopted-run.js';
 import type { Cgroups } from './cgroups.js';
 import { commandProblem } from './find-command.js';
-import { type Isolation, launchLine } from './launch-line.js';
+import { type Isolation, jobPath, launchLine } from './launch-line.js';
 import { outputNames, PipePool } from './output-pipes.js';
 import { bootId } from './proc.js';
 import { ProcessRun } from './process-run.js';
@@ -77,8 +77,9 @@ export class ProcessMachine implements Machine {
   #prepare(spec: RunSpec, ears: GateEars): RunHandle | RunEnd {
     const { isolation, cgroups } = this.parts;
     const files = this.#files;
-    const directory = spec.workingDirectory ?? files.scratch(spec.uid);
-    const env = { ...baseEnvironment(spec, directory), ...spec.env, [markName]: markOf(spec) };
+    const scratch = files.scratch(spec.uid);
+    const directory = spec.workingDirectory ?? scratch;
+    const env = { PATH: jobPath, HOME: scratch, ...spec.env, [markName]: markOf(spec) };
     files.make(spec, env);
     files.removeBefore(spec);
     if (!existsSync(directory))
@@ -95,14 +96,14 @@ export class ProcessMachine implements Machine {
     try {
       output = this.#output(spec);
       return new ProcessRun(
-        { ...{ spec, line, isolation, directory, filesDir, cgroup, output }, bootId: this.#bootId },
+        { ...{ spec, line, isolation, scratch, filesDir, cgroup, output }, bootId: this.#bootId },
         { onGated: (identity) => ears.onGated(identity), onExit: this.#watched(spec, ears) },
       );
     } catch (error) {
       // Of a start that fails nothing is left: whoever may try again and again would take all descriptors there are.
       void output?.close();
       cgroup?.remove();
-      this.#scratches.unwatch(files.scratch(spec.uid));
+      this.#scratches.unwatch(scratch);
       throw error;
     }
   }
@@ -127,14 +128,3 @@ export class ProcessMachine implements Machine {
 /** The name of a run's control groups. */
 export const groupOf = ({ uid, execution }: Pick<RunFacts, 'uid' | 'execution'>): string =>
   `${uid}-${execution}`;
-
-/** What jobs have besides what they ask for: what the person who started Berth has, if they run as that person. */
-function baseEnvironment({ user }: RunSpec, directory: string): Record<string, string> {
-  const path = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
-  if (user !== undefined) return { PATH: path, HOME: directory };
-  const kept = ['HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ'].flatMap((name) => {
-    const value = process.env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { PATH: path, ...Object.fromEntries(kept) };
-}

@@ -15,7 +15,8 @@ export interface ProcessRunParts {
   readonly spec: RunSpec;
   readonly line: readonly [string, ...string[]];
   readonly isolation: Isolation;
-  readonly directory: string;
+  /** Where it starts; what starts it goes on to its working directory, as the job's user. */
+  readonly scratch: string;
   /** Where its pipes are. */
   readonly filesDir: string;
   readonly bootId: string;
@@ -37,13 +38,13 @@ export class ProcessRun implements RunHandle {
     private readonly parts: ProcessRunParts,
     private readonly ears: Pick<GateEars, 'onGated' | 'onExit'>,
   ) {
-    const { line, directory, filesDir, spec } = parts;
+    const { line, scratch, filesDir, spec } = parts;
     const outputs: number[] = [];
     const [program, ...words] = line;
     try {
       for (const name of outputNames) outputs.push(openForJob(join(filesDir, name), spec.user));
       this.#child = spawn(program, words, {
-        ...{ cwd: directory, detached: true, env: wrapperEnvironment() },
+        ...{ cwd: scratch, detached: true, env: wrapperEnvironment() },
         stdio: ['ignore', ...outputs, 'pipe'],
       });
     } finally {

@@ -37,10 +37,10 @@ export class RunFiles {
 
   /** Makes them. The environment stays the agent's: what starts the job opens it before it takes on the job's user. */
   make(spec: RunSpec, env: Readonly<Record<string, string>>): void {
-    const { uid, user } = spec;
+    const { uid, user, workingDirectory } = spec;
     mkdirSync(this.execution(spec), { recursive: true, mode: 0o700 });
     mkdirSync(this.scratch(uid), { recursive: true, mode: 0o700 });
-    writeFileSync(this.environment(spec), environmentText(env), { mode: 0o600 });
+    writeFileSync(this.environment(spec), environmentText(env, workingDirectory), { mode: 0o600 });
     if (user !== undefined) chownSync(this.scratch(uid), user.uid, user.gid);
   }
 
@@ -48,6 +48,11 @@ export class RunFiles {
   userOf(uid: string): RunSpec['user'] {
     const owner = statSync(this.scratch(uid));
     return owner.uid === process.getuid?.() ? undefined : { uid: owner.uid, gid: owner.gid };
+  }
+
+  /** Whether a replica runs as this agent does. */
+  isOfAgent(uid: string): boolean {
+    return statSync(this.scratch(uid), { throwIfNoEntry: false })?.uid === process.getuid?.();
   }
 
   /** Executions before this one leave nothing but their logs. */

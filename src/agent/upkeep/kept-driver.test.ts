@@ -119,6 +119,25 @@ describe('the driver that keeps jobs up', () => {
     expect(runner.launches).toEqual([]);
   });
 
+  it('starts no process of a tenant that its node does not run processes of, and restarts none', async () => {
+    const { events, runner, restart, run: pass } = openKeptDriver();
+    const { tenant } = binding('a', {}).replica;
+    restart().start(binding('before', { template: { run } }));
+    await pass(100);
+    const driver = restart(['default']);
+    driver.start(binding('a', { template: { run } }));
+    driver.adopt(binding('before', { template: { run, restart: { budget: 1, windowSeconds: 600 } } }));
+    await pass(100);
+    expect(events.splice(0)).toEqual(['Started 1', 'Ready', 'Exited StartFailed']);
+    runner.ends('before', { reason: 'Exited', exitCode: 1 });
+    await pass(60_000);
+    expect(events.at(-1)).toBe('Exited RestartBudgetSpent');
+    expect(runner.launches).toHaveLength(1);
+    restart([tenant]).start(binding('b', { template: { run } }));
+    await pass(100);
+    expect(runner.launches).toHaveLength(2);
+  });
+
   it('[L4] another life finds what runs, probes it, and counts its executions on', async () => {
     const { driver, runner, events, network, restart, run: pass } = openKeptDriver();
     driver.start(binding('a', probed()));

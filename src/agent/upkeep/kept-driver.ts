@@ -29,6 +29,8 @@ export interface KeptDriverParts {
   readonly place: Place;
   /** Where jobs of this machine are reached that have no address of their own. */
   readonly address?: string;
+  /** Whose processes may be started here; undefined: those of every tenant. */
+  readonly processTenants?: readonly string[];
 }
 
 interface Job {
@@ -124,12 +126,12 @@ export class KeptDriver implements Driver {
   start(binding: NodeBinding): void {
     const { uid } = binding.replica;
     if (this.#jobs.has(uid)) return;
-    const { template } = binding;
-    const way = wayOf(template);
-    const runner = this.parts.runners.find(({ name }) => name === way);
-    if (template === undefined || runner === undefined) {
-      const message = template === undefined ? 'its revision is gone' : `this node runs no ${way}`;
-      this.parts.env.after(0, () => this.#onEvent({ kind: 'Exited', uid, reason: 'StartFailed', message }));
+    const runner = this.parts.runners.find(({ name }) => name === wayOf(binding.template));
+    const message = this.#refusal(binding, runner);
+    if (runner === undefined || message !== undefined) {
+      this.parts.env.after(0, () =>
+        this.#onEvent({ kind: 'Exited', uid, reason: 'StartFailed', message: message ?? '' }),
+      );
       return;
     }
     const job = this.#add(binding, runner, newUpkeep(this.#nowMs()));
@@ -228,8 +230,7 @@ export class KeptDriver implements Driver {
     const { uid } = binding.replica;
     switch (act.kind) {
       case 'Start':
-        if (isWhole(binding)) runner.start(launchOf(binding, act.execution, this.parts.place));
-        return;
+        return this.#launch(job, act.execution);
       case 'Stop':
         return runner.stop(uid, act.graceSeconds);
       case 'Probe':
@@ -241,6 +242,24 @@ export class KeptDriver implements Driver {
       case 'Tell':
         return this.#onEvent(this.#withAddress({ ...act.event, uid }));
     }
+  }
+
+  #launch({ binding, runner }: Job, execution: number): void {
+    if (!isWhole(binding)) return;
+    const message = this.#refusal(binding, runner);
+    if (message === undefined) return runner.start(launchOf(binding, execution, this.parts.place));
+    const end = { reason: 'StartFailed', message } as const;
+    this.#later(binding.replica.uid, { kind: 'Ended', execution, end });
+  }
+
+  /** Why it is not started here: the scheduler may not have known, or it was started by an agent that runs more. */
+  #refusal({ template, replica }: NodeBinding, runner: Runner | undefined): string | undefined {
+    const { processTenants } = this.parts;
+    if (template === undefined) return 'its revision is gone';
+    const way = wayOf(template);
+    if (runner === undefined) return `this node runs no ${way}`;
+    if (way !== 'process' || processTenants?.includes(replica.tenant) !== false) return undefined;
+    return `this node runs processes of tenant ${processTenants.join(', ')} only, not of ${replica.tenant}`;
   }
 
   /** What listens on the machine itself is reached where the machine is. */

@@ -121,12 +121,13 @@ export function openKeptDriver() {
     problem: undefined as string | undefined,
   };
   let wheel = new Wheel(env);
-  const open = (): KeptDriver => {
+  const open = (processTenants?: readonly string[]): KeptDriver => {
     // What the last life had in mind, nobody does any more.
     wheel.close();
     wheel = new Wheel(env);
     const driver = new KeptDriver({
       ...{ runners: [runner], env, wheel },
+      ...(processTenants !== undefined && { processTenants }),
       place: { node: 'n1', region: 'eu', zone: 'a' },
       caller: {
         ask: (question, answer) => {

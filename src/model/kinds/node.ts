@@ -158,6 +158,10 @@ const status = record(
         operatingSystem: text('Its operating system.', { maxLength: 253 }),
         architecture: text('Its architecture.', { maxLength: 253 }),
         drivers: setOf('What it can run.', choice('A driver.', ['process', 'container', 'hollow'])),
+        processTenants: setOf(
+          'Tenants whose processes it runs; those of every tenant if left out.',
+          nameOf('A tenant.'),
+        ),
         unenforced: setOf(
           'Limits that its machine does not hold processes to: see the condition LimitsNotEnforced.',
           choice('A limit.', ['memory', 'cpu', 'pids']),

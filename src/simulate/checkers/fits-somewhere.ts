@@ -166,9 +166,11 @@ function hasRoom(account: NodeAccount | undefined, { template }: WorkloadRevisio
 
 /** Whether the node's agent can run it at all, and can keep its fence if it needs one. */
 function canRun(cell: CellView, node: Node, replica: Replica, { template }: WorkloadRevisionSpec): boolean {
-  const { drivers = [], fencing } = node.status?.agent ?? {};
+  const { drivers = [], processTenants, fencing } = node.status?.agent ?? {};
   const driver = template.run.container === undefined ? 'process' : 'container';
   if (drivers.length > 0 && !drivers.includes(driver) && !drivers.includes('hollow')) return false;
+  const { namespace = '' } = replica.metadata;
+  if (driver === 'process' && processTenants?.includes(namespace) === false) return false;
   const workload = cell.object('Workload', replica.metadata.namespace, replica.spec.workload);
   return workload?.spec.onNodeLost?.action !== 'Fence' || fencing !== 'Unsupported';
 }
