@@ -5,6 +5,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   readSync,
   renameSync,
   writeFileSync,
@@ -27,6 +28,10 @@ export interface ProbeOutput {
   readonly uid: number;
   readonly umask: number;
   readonly env: Readonly<Record<string, string>>;
+  /** What the kernel says of its rights, by name: CapEff, NoNewPrivs and the like. */
+  readonly rights: Readonly<Record<string, string>>;
+  /** The files that it was started with open. */
+  readonly opened: readonly string[];
   /** By attempt: `done`, or the code of what refused it. */
   readonly attempts: Readonly<Record<string, string>>;
   /** What ports answered, by URL. */
@@ -34,6 +39,13 @@ export interface ProbeOutput {
 }
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK, W_OK } = constants;
+const opened = readdirSync('/proc/self/fd').flatMap((fd) => {
+  try {
+    return [readlinkSync(`/proc/self/fd/${fd}`)];
+  } catch {
+    return [];
+  }
+});
 const attempts: Record<string, string> = {};
 const answers: Record<string, { status: number; text: string }> = {};
 
@@ -105,7 +117,11 @@ async function probe({ files, directories, sockets, pids, ports, paths }: ProbeI
       paths.flatMap((path) => ['http', 'https'].map((scheme) => ask(`${scheme}://127.0.0.1:${port}${path}`))),
     );
   const env = Object.fromEntries(Object.entries(process.env).map(([name, value = '']) => [name, value]));
-  return { uid: process.getuid?.() ?? -1, umask: process.umask(), env, attempts, answers };
+  const lines = readFileSync('/proc/self/status', 'utf8').matchAll(
+    /^(Cap\w+|NoNewPrivs|Groups):[ \t]*(.*?)[ \t]*$/gm,
+  );
+  const rights = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
+  return { uid: process.getuid?.() ?? -1, umask: process.umask(), env, rights, opened, attempts, answers };
 }
 
 // It waits in its working directory for what it is to try, and leaves there what came of it.

@@ -1,34 +1,34 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { Resolver } from 'node:dns/promises';
 import {
   chmodSync,
-  chownSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Resolver } from 'node:dns/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../testing/free-port.js';
-import { fixturePath } from '../../testing/run-process.js';
-import { projectRoot } from '../../testing/source-tree.js';
+import { fixturePath, type Ran, run } from '../../testing/run-process.js';
 import { tenantUser, tenantUsersUsual } from '../agent/machine/tenant-user.js';
-import { allPids, readOr } from '../agent/process/proc.js';
 import type { Replica } from '../model/kinds/replica.js';
+import {
+  Cell,
+  entriesBelow,
+  type Entries,
+  listeningPorts,
+  resultIn,
+  soon,
+  treeOf,
+} from './isolated-cell.fixture.js';
 import type { ProbeInput, ProbeOutput } from './isolation-probe.fixture.js';
-import { type BerthProcess, endSupervisor, startBerth } from './process.fixture.js';
-import { type TestClient, testClient } from './test-client.fixture.js';
+import { type BerthProcess, endSupervisor, program, startBerth } from './process.fixture.js';
 
-const soon = { timeout: 60_000, interval: 100 };
-const json = { 'content-type': 'application/json' };
 const probeProgram = fixturePath(import.meta.url, 'isolation-probe.fixture.js');
 /** Words that only the victim, the operator, and whoever they let in may read. */
 const secrets = ['victim-tenant', 'victim-books', 'of-the-victim'];
@@ -53,124 +53,6 @@ const paths = [
 /** What the API tells anybody: that it lives, its version, and the certificate of its CA. */
 const openPaths = ['/livez', '/readyz', '/healthz', '/version', '/apis/nodes.berth.dev/v1/authority'];
 
-interface Entries {
-  readonly files: string[];
-  readonly directories: string[];
-  readonly sockets: string[];
-}
-
-/** Everything below a directory, the directory included. */
-function entriesBelow(path: string, found: Entries = { files: [], directories: [], sockets: [] }): Entries {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return found;
-  if (stat.isSocket()) found.sockets.push(path);
-  else if (!stat.isDirectory()) found.files.push(path);
-  else {
-    found.directories.push(path);
-    for (const name of readdirSync(path)) entriesBelow(join(path, name), found);
-  }
-  return found;
-}
-
-/** The ports of loopback that these processes listen at. */
-function listeningPorts(pids: readonly number[]): number[] {
-  const sockets = new Set(
-    pids.flatMap((pid) =>
-      readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-        try {
-          return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
-        } catch {
-          return [];
-        }
-      }),
-    ),
-  );
-  const lines = ['tcp', 'tcp6'].flatMap((name) => (readOr(`/proc/net/${name}`) ?? '').split('\n').slice(1));
-  return lines.flatMap((line) => {
-    const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/);
-    return state === '0A' && sockets.has(`socket:[${inode}]`)
-      ? [parseInt(local.split(':')[1] ?? '', 16)]
-      : [];
-  });
-}
-
-class Cell {
-  private constructor(
-    readonly client: TestClient,
-    readonly up: BerthProcess,
-  ) {}
-
-  static async start(...words: Parameters<typeof startBerth>): Promise<Cell> {
-    const up = await startBerth(...words);
-    return new Cell(testClient(up.kubeconfig), up);
-  }
-
-  async send(method: string, path: string, body?: object): Promise<string> {
-    const { status, text } = await this.client.send(method, path, {
-      ...(body !== undefined && { headers: json, body: JSON.stringify(body) }),
-    });
-    if (status >= 300) throw new Error(`${method} ${path}: ${text}`);
-    return text;
-  }
-
-  async tenant(name: string): Promise<void> {
-    await this.send('POST', '/apis/berth.dev/v1/tenants', {
-      ...{ apiVersion: 'berth.dev/v1', kind: 'Tenant', metadata: { name } },
-      spec: { limit: { cpu: '64' } },
-    });
-  }
-
-  async run(
-    tenant: string,
-    name: string,
-    command: readonly string[],
-    template: object = {},
-    spec: object = {},
-  ) {
-    const { run, ...more } = template as { readonly run?: object };
-    await this.send('POST', `/apis/berth.dev/v1/namespaces/${tenant}/workloads`, {
-      ...{ apiVersion: 'berth.dev/v1', kind: 'Workload', metadata: { name } },
-      spec: { type: 'Service', template: { run: { process: { command }, ...run }, ...more }, ...spec },
-    });
-  }
-
-  async replicas(tenant: string): Promise<readonly Replica[]> {
-    const text = await this.send('GET', `/apis/berth.dev/v1/namespaces/${tenant}/replicas`);
-    return (JSON.parse(text) as { items: Replica[] }).items;
-  }
-
-  async serving(tenant: string): Promise<Replica> {
-    return vi.waitFor(async () => {
-      const [found] = await this.replicas(tenant);
-      expect(found?.status).toMatchObject({ stage: 'Serving' });
-      if (found === undefined) throw new Error('there is none');
-      return found;
-    }, soon);
-  }
-
-  async stop(): Promise<void> {
-    this.client.close();
-    this.up.child.kill('SIGTERM');
-    await this.up.ended;
-  }
-}
-
-async function resultIn(directory: string, input: ProbeInput): Promise<ProbeOutput> {
-  writeFileSync(join(directory, 'input.json.new'), JSON.stringify(input), { mode: 0o644 });
-  execFileSync('mv', [join(directory, 'input.json.new'), join(directory, 'input.json')]);
-  const file = join(directory, 'output.json');
-  await vi.waitFor(() => expect(existsSync(file)).toBe(true), { ...soon, timeout: 120_000 });
-  return JSON.parse(readFileSync(file, 'utf8')) as ProbeOutput;
-}
-
-/** What runs under a process, and it. */
-function treeOf(pid: number): number[] {
-  const children = allPids().filter((each) => parentOf(each) === pid);
-  return [pid, ...children.flatMap(treeOf)];
-}
-const parentOf = (pid: number): number =>
-  Number(/^PPid:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`) ?? '')?.[1]);
-
 // Users of their own are root's to give.
 describe.runIf(process.getuid?.() === 0)(
   'berth up and berth agent under root, with a job that means harm',
@@ -189,6 +71,12 @@ describe.runIf(process.getuid?.() === 0)(
       [join(dir, 'agent'), joined]
         .map((each) => join(each, 'scratch', metadata.uid))
         .find((each) => existsSync(each)) ?? '';
+
+    const exec = (...words: string[]): Promise<Ran> =>
+      run('env', [
+        ...[`BERTH_CONFIG=${cell.up.kubeconfig}`, process.execPath, program],
+        ...['exec', '-n', 'attacker', attacker.metadata.name, '--', ...words],
+      ]);
 
     beforeAll(async () => {
       chmodSync(home, 0o711);
@@ -338,6 +226,36 @@ describe.runIf(process.getuid?.() === 0)(
       expect(result.umask).toBe(0o077);
     });
 
+    it('it has no rights of root left, none to gain, and no open file but its own output', async () => {
+      const none = '0000000000000000';
+      expect(result.rights).toMatchObject({
+        CapEff: none,
+        CapPrm: none,
+        CapAmb: none,
+        NoNewPrivs: '1',
+        Groups: '',
+      });
+      const own = new RegExp(
+        `/runs/${attacker.metadata.uid}/1/std(out|err)$|^/dev/null$|^anon_inode:|^pipe:`,
+      );
+      expect(result.opened.filter((path) => !own.test(path))).toEqual([]);
+      const { stdout } = await exec('sh', '-c', 'ls -l /proc/self/fd');
+      expect(stdout).not.toContain(home);
+    });
+
+    it('a command beside it has no more rights than it has, and no more variables', async () => {
+      for (const directory of [`${dir}/pki`, `${dir}/agent/logs`]) {
+        const listed = await exec('ls', directory);
+        expect([listed.status, listed.stdout]).toEqual([2, '']);
+      }
+      const { stdout } = await exec('sh', '-c', 'id -u; umask; env');
+      const [uid, umask, ...variables] = stdout.trim().split('\n');
+      expect([Number(uid), umask]).toEqual([result.uid, '0077']);
+      const unknown = variables.filter((line) => !/^(BERTH_\w+|PATH|HOME|PWD|OLDPWD|_)=/.test(line));
+      expect(unknown).toEqual([]);
+      expect(stdout).toContain(`PATH=${result.env['PATH']}\n`);
+    });
+
     it('no port of Berth tells it about another tenant', async () => {
       const told = Object.entries(result.answers).filter(([, { text }]) =>
         secrets.some((secret) => text.includes(secret)),
@@ -371,91 +289,3 @@ describe.runIf(process.getuid?.() === 0)(
     });
   },
 );
-
-describe.runIf(process.getuid?.() === 0)('berth up of an ordinary user', () => {
-  const home = mkdtempSync(join(tmpdir(), 'berth-ordinary-'));
-  const nobody = 65_534;
-  // Where the project is closed to others it is mounted where they get at it.
-  const asNobody = [
-    ...[
-      'unshare',
-      '--mount',
-      'sh',
-      '-c',
-      `mount --bind '${projectRoot}' /mnt && cd '${home}' && exec "$@"`,
-      'as-nobody',
-    ],
-    ...['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--no-new-privs', '--'],
-  ];
-  const program = '/mnt/dist/src/cli/berth.js';
-  let cell: Cell;
-  const start = async (...words: string[]): Promise<void> => {
-    cell = await Cell.start(['up', '--dir', join(home, 'data'), '--port', '0', ...words], asNobody, program);
-  };
-  const complaints = (): string[] =>
-    cell.up
-      .complained()
-      .split('\n')
-      .filter((line) => line.includes('jobs of all tenants'));
-  const own = ['sh', '-c', 'id -u; exec sleep 86400'];
-
-  beforeAll(async () => {
-    chownSync(home, nobody, nobody);
-    await start();
-  }, 120_000);
-  afterAll(async () => {
-    await cell.stop();
-    endSupervisor(join(home, 'data/agent'));
-    rmSync(home, { recursive: true, force: true });
-  }, 60_000);
-
-  it('says in one line that jobs run as this user, and whose it runs', () => {
-    expect(complaints()).toEqual([
-      `jobs of all tenants run as this user (uid ${nobody}): this node runs processes of tenant default only; pass --allow-shared-user to run those of every tenant`,
-    ]);
-    expect(statSync(join(home, 'data')).mode & 0o7777).toBe(0o711);
-    for (const name of ['pki', 'store', 'kubeconfig', 'agent/runs', 'agent/supervisor.sock'])
-      expect(statSync(join(home, 'data', name)).mode & 0o077, name).toBe(0);
-  });
-
-  it('runs the processes of default, with an environment from nothing', async () => {
-    await cell.run('default', 'own', own);
-    const { status, metadata } = await cell.serving('default');
-    const users = new Set(treeOf(Number(status?.driverId)).map((pid) => statSync(`/proc/${pid}`).uid));
-    expect([...users]).toEqual([nobody]);
-    const job = treeOf(Number(status?.driverId)).at(-1);
-    const names = (readOr(`/proc/${job}/environ`) ?? '').split('\0').map((line) => line.split('=')[0]);
-    expect(
-      names.filter((name) => name !== undefined && !/^(BERTH_.*|PATH|HOME|PWD|OLDPWD|)$/.test(name)),
-    ).toEqual([]);
-    expect(readOr(`/proc/${job}/environ`)).toContain(
-      `HOME=${join(home, 'data/agent/scratch', metadata.uid)}\0`,
-    );
-  }, 90_000);
-
-  it('places no process of another tenant, and why says why', async () => {
-    await cell.tenant('guest');
-    await cell.run('guest', 'job', own);
-    const why = await vi.waitFor(async () => {
-      const [replica] = await cell.replicas('guest');
-      expect(replica?.status?.stage).toBe('Queued');
-      const text = await cell.send(
-        'GET',
-        `/apis/berth.dev/v1/namespaces/guest/replicas/${replica?.metadata.name}/why`,
-      );
-      expect(text).toContain('DriverMissing');
-      return text;
-    }, soon);
-    expect(why).toContain('runs processes of tenant default only');
-    expect(why).toContain('--allow-shared-user');
-  }, 90_000);
-
-  it('runs them where its operator allows it', async () => {
-    await cell.stop();
-    await start('--allow-shared-user');
-    expect(complaints()).toEqual([
-      `jobs of all tenants run as this user (uid ${nobody}): tenants are not isolated from each other or from this node`,
-    ]);
-    await cell.serving('guest');
-  }, 120_000);
-});

@@ -1,7 +1,10 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { allPids as pids, readOr } from '../agent/process/proc.js';
 import type { ProcessRunner } from '../agent/drivers/process-runner.js';
+import type { Launch } from '../agent/runner.js';
+import type { TerminalSize } from '../model/sessions.js';
 import { launch, permitFor, RunnerHome, shell, until } from './process-runner.fixture.js';
 
 /** Processes of this machine that were started with this word. */
@@ -166,6 +169,26 @@ describe('a process', () => {
     },
   );
 
+  it.runIf(process.getuid?.() === 0)(
+    'goes to its working directory as its own user, and commands beside it too',
+    async () => {
+      await runner.close();
+      runner = await home.open(() => ({ uid: 65_534, gid: 65_534 }));
+      const inside = join(home.dir, 'closed/open');
+      mkdirSync(inside, { recursive: true });
+      chmodSync(join(home.dir, 'closed'), 0o700);
+      const at = (uid: string, workingDirectory: string): Launch => {
+        const command = shell('pwd; exec sleep 4335.5');
+        return launch(uid, command, { template: { run: { process: { command, workingDirectory } } } });
+      };
+      runner.start(at('a', inside));
+      expect(await home.ended('a')).toEqual({ reason: 'Exited', exitCode: 126 });
+      runner.start(at('b', '/usr'));
+      await home.running('b');
+      expect(await printed('b', ['pwd'])).toBe('/usr\n');
+    },
+  );
+
   it.runIf(process.getuid?.() === 0)('may open its own output by name', async () => {
     const other = await home.open(() => ({ uid: 65_534, gid: 65_534 }));
     other.start(launch('a', shell('echo by name >/dev/stdout')));
@@ -191,12 +214,12 @@ describe('a process', () => {
 });
 
 /** Runs a command beside a job to its end; what it printed. */
-const printed = (uid: string, command: readonly string[]): Promise<string> =>
+const printed = (uid: string, command: readonly string[], tty?: TerminalSize): Promise<string> =>
   new Promise((resolve) => {
     let said = '';
     runner.exec(
       uid,
-      { command },
+      { command, ...(tty !== undefined && { tty }) },
       {
         onOutput: (_, bytes) => (said += Buffer.from(bytes).toString()),
         onExit: (code, message) => resolve(code === 0 ? said : `${said}${code} ${message}`),
@@ -210,9 +233,20 @@ describe('beside a process', () => {
     try {
       runner.start(launch('a', ['sleep', '4334.5'], { env: { WORD: 'hello' } }));
       await home.running('a');
-      const names = (await printed('a', ['env'])).split('\n').map((line) => line.split('=')[0]);
-      expect(names).toContain('WORD');
-      expect(names).not.toContain('SECRET_OF_THE_AGENT');
+      for (const tty of [undefined, { columns: 80, rows: 24 }]) {
+        const said = await printed('a', ['env'], tty);
+        const variables = new Map(
+          said
+            .trim()
+            .split(/\r?\n/)
+            .map((line) => line.split('=') as [string, string]),
+        );
+        // Shells add where they are, and a terminal what it is.
+        for (const name of ['PWD', 'OLDPWD', '_', 'TERM', 'BERTH_BESIDE']) variables.delete(name);
+        expect([...variables.keys()].toSorted()).toEqual(['BERTH_RUN', 'HOME', 'PATH', 'WORD']);
+        expect(variables.get('PATH')).toBe('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin');
+        expect(variables.get('HOME')).toBe(`${home.dir}/scratch/a`);
+      }
     } finally {
       delete process.env['SECRET_OF_THE_AGENT'];
     }

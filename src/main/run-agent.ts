@@ -84,11 +84,8 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
     const closed = userOf === undefined ? undefined : closedAbove(dir);
     if (closed !== undefined)
       problem(`jobs cannot reach their HOME: other users may not enter ${closed}; choose another --dir`);
-    const legacy = userOf === undefined ? 0 : processes.runningAsAgent;
-    if (legacy > 0)
-      problem(
-        `${legacy} of the jobs that run here have the user of this agent: an earlier version started them; end the agent with its jobs and start it again`,
-      );
+    if (processes.lessApart !== undefined)
+      problem(`${processes.lessApart}; end the agent with its jobs and start it again`);
     const logs = new KeptLogs({
       ...{ dir: join(dir, 'logs'), env },
       isLive: (uid) => [...driver.list()].includes(uid),

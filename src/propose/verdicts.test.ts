@@ -34,6 +34,22 @@ describe('verdicts', () => {
     expect(verdictsOn(opened().cell, 'bank/web-r1', 'n3', options).every(({ passes }) => passes)).toBe(true);
   });
 
+  it('name whose processes a node runs, if not those of every tenant', () => {
+    const picture = opened();
+    picture.node('n4', { agent: { drivers: ['process', 'container'], processTenants: ['default'] } });
+    picture.node('n5', { agent: { drivers: ['process'], processTenants: ['default', 'bank'] } });
+    expect(verdictsOn(picture.cell, 'bank/web-r1', 'n4', options).filter(({ passes }) => !passes)).toEqual([
+      {
+        filter: 'driver',
+        passes: false,
+        reason: 'DriverMissing',
+        message:
+          'node n4 runs processes of tenant default only, because tenants would share a user there; bank may use containers, or its operator passes --allow-shared-user',
+      },
+    ]);
+    expect(verdictsOn(picture.cell, 'bank/web-r1', 'n5', options).every(({ passes }) => passes)).toBe(true);
+  });
+
   it('say that a node is not there, and nothing of a class that is gone', () => {
     expect(verdictsOn(opened().cell, 'bank/web-r1', 'n9', options)).toContainEqual({
       filter: 'node',

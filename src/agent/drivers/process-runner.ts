@@ -17,7 +17,7 @@ import type {
   Runner,
   RunnerEvent,
 } from '../runner.js';
-import type { Welcome } from '../supervisor/protocol.js';
+import { versionWithoutFiles, type Welcome } from '../supervisor/protocol.js';
 import { RunMirror } from '../supervisor/run-mirror.js';
 import { runSpecOf, type UserOf } from '../supervisor/run-spec.js';
 import { SupervisorLink } from '../supervisor/supervisor-link.js';
@@ -85,10 +85,14 @@ export class ProcessRunner implements Runner {
     return this.#isolation.kind === 'Namespace';
   }
 
-  /** How many jobs run as the user that the agent runs as. */
-  get runningAsAgent(): number {
+  /** What an earlier version has left here that keeps jobs less apart than this one does, for people. */
+  get lessApart(): string | undefined {
+    if ((this.#facts?.version ?? 0) < versionWithoutFiles)
+      return 'the supervisor is of an earlier version, and gives jobs access to open files of its agent';
     const live = this.#mirror.list().filter(({ state }) => state.at !== 'Ended');
-    return live.filter(({ uid }) => this.#files.isOfAgent(uid)).length;
+    const asAgent = live.filter(({ uid }) => this.#files.isOfAgent(uid)).length;
+    if (this.parts.userOf === undefined || asAgent === 0) return undefined;
+    return `${asAgent} of the jobs here run as the user of the agent, because an earlier version started them`;
   }
 
   get supervisorPid(): number | undefined {
@@ -132,15 +136,24 @@ export class ProcessRunner implements Runner {
       environmentFile: this.#files.environment(run),
       cgroupFiles: group?.joinFiles ?? [],
     };
-    const session = execBeside(execLine(target, this.#isolation, request.command), request, ears, {
-      ...{ directory: this.#files.scratch(uid), env: this.parts.env },
-      variables: { ...wrapperEnvironment(), [besideMark]: id },
-      pids: () => group?.pids() ?? markedWith(besideMark, id),
-      onOver: () => {
-        this.#beside.delete(session);
-        group?.remove();
-      },
-    });
+    let session: ExecSession;
+    try {
+      session = execBeside(execLine(target, this.#isolation, request.command), request, ears, {
+        ...{ directory: this.#files.scratch(uid), env: this.parts.env },
+        variables: { ...wrapperEnvironment(), [besideMark]: id },
+        pids: () => group?.pids() ?? markedWith(besideMark, id),
+        onOver: () => {
+          this.#beside.delete(session);
+          group?.remove();
+        },
+      });
+    } catch (error) {
+      // Its words are more than the kernel takes, or no descriptor is left.
+      group?.remove();
+      const message = error instanceof Error ? error.message : String(error);
+      this.parts.env.after(0, () => ears.onExit(undefined, message));
+      return deadSession;
+    }
     this.#beside.add(session);
     return session;
   }

@@ -5,6 +5,7 @@ import type { TerminalSize } from '../../model/sessions.js';
 import type { ExecEars, ExecRequest, ExecSession } from '../runner.js';
 import { latestOnly } from '../latest-only.js';
 import { childrenOf, signal } from './proc.js';
+import { spawnAlone } from './spawn-alone.js';
 
 /** Where a command runs, and how all that it starts is found. */
 export interface Beside {
@@ -31,7 +32,8 @@ export function execBeside(
   const { directory: cwd, variables } = beside;
   const [program, ...words] = tty === undefined ? line : onTerminal(line, tty);
   const env = tty === undefined ? variables : { TERM: 'xterm', ...variables };
-  const child = spawn(program, words, { cwd, env, stdio: 'pipe', detached: true });
+  const child = spawnAlone(program, words, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const { stdin, stdout, stderr } = child;
   let isOver = false;
   let isKilled = false;
   const over = (code: number | undefined, message?: string): void => {
@@ -40,9 +42,9 @@ export function execBeside(
     if (!isKilled) beside.onOver();
     ears.onExit(code, message);
   };
-  child.stdout.on('data', (bytes: Buffer) => ears.onOutput('stdout', bytes));
-  child.stderr.on('data', (bytes: Buffer) => ears.onOutput('stderr', bytes));
-  child.stdin.on('error', () => undefined);
+  stdout?.on('data', (bytes: Buffer) => ears.onOutput('stdout', bytes));
+  stderr?.on('data', (bytes: Buffer) => ears.onOutput('stderr', bytes));
+  stdin?.on('error', () => undefined);
   child.once('error', (error) => over(undefined, error.message));
   child.once('close', (code, by) => {
     if (by !== null) over(undefined, `ended by ${by}`);
@@ -63,26 +65,27 @@ export function execBeside(
   return {
     write: (bytes, onTaken) => {
       // What is not taken any more is as good as taken: its end is told by itself.
-      child.stdin.write(bytes, () => onTaken());
+      if (stdin === null) onTaken();
+      else stdin.write(bytes, () => onTaken());
     },
-    end: () => void child.stdin.end(),
+    end: () => void stdin?.end(),
     resize: (columns, rows) => {
       if (tty !== undefined) resized({ columns, rows });
     },
     pause: () => {
-      child.stdout.pause();
-      child.stderr.pause();
+      stdout?.pause();
+      stderr?.pause();
     },
     resume: () => {
-      child.stdout.resume();
-      child.stderr.resume();
+      stdout?.resume();
+      stderr?.resume();
     },
     kill: () => {
       if (isOver || isKilled) return;
       isKilled = true;
       endAll(0);
       // Whoever is left and holds the other ends keeps nobody here.
-      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+      for (const stream of [stdin, stdout, stderr]) stream?.destroy();
       child.unref();
     },
   };

@@ -7,7 +7,9 @@ import type { RunSpec } from './machine.js';
  * outlives its agent, so that an upgraded agent may meet an older supervisor: each says the newest version it speaks, both
  * speak the older of the two, and what a supervisor does not know it leaves out. Fields are only ever added.
  */
-export const protocolVersion = 2;
+export const protocolVersion = 3;
+/** From this version on a supervisor inherits no open files of its agent, which its jobs would inherit in turn. */
+export const versionWithoutFiles = 3;
 
 /** What is to be done about runs. */
 export type RunOrder =

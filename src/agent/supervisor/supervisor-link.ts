@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { msBetween } from '../../env/instant.js';
 import { BerthError } from '../../model/errors.js';
 import { readLines } from '../../model/read-lines.js';
 import type { RunnerEvent } from '../runner.js';
+import { spawnAlone } from '../process/spawn-alone.js';
 import { type AgentSays, protocolVersion, type SupervisorSays, type Welcome } from './protocol.js';
 import { withSocketPath } from './socket-path.js';
 import { SupervisorPulse } from './supervisor-pulse.js';
@@ -91,7 +91,7 @@ export class SupervisorLink {
   #startSupervisor(): void {
     const { dir, program, words = [] } = this.parts;
     const log = openSync(this.#logPath, 'a', 0o600);
-    const child = spawn(process.execPath, [...supervisorFlags, program, dir, ...words], {
+    const child = spawnAlone(process.execPath, [...supervisorFlags, program, dir, ...words], {
       ...{ detached: true, stdio: ['ignore', log, log], cwd: '/' },
     });
     child.once('error', (error) => this.parts.onProblem(`cannot start a supervisor: ${error.message}`));

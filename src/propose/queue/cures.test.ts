@@ -34,6 +34,11 @@ const changes = {
   'a taint goes': ['/o/Node/_/n', { ...node, spec: { taints: [{ key: 'a' }] } }, node],
   'a label changes': ['/o/Node/_/n', node, { ...node, metadata: { labels: {} } }],
   'an agent has another driver': ['/s/Node/_/n', agent([]), agent(['process'])],
+  'an agent runs processes of more tenants': [
+    '/s/Node/_/n',
+    { status: { agent: { processTenants: ['default'] } } },
+    { status: { agent: {} } },
+  ],
   'a tenant uses less': ['/a/tenant/fraud', { ...used, borrowed: used.used }, emptyTenantAccount],
   'a tenant is granted more': ['/a/tenant/fraud', used, { ...used, grant: granted }],
   'a tenant uses less of its guarantee': ['/a/tenant/fraud', used, { ...used, borrowed: used.used }],
@@ -55,15 +60,20 @@ const changes = {
 } as const;
 
 const comes = ['a node comes', 'a node is registered'] as const;
-const shown = [...comes, 'a taint goes', 'a label changes', 'an agent has another driver'] as const;
+const shown = [
+  ...comes,
+  'a taint goes',
+  'a label changes',
+  'an agent has another driver',
+  'an agent runs processes of more tenants',
+] as const;
 const frees = [
   ...(['a node gets emptier', 'a node offers more', 'a device is given up', 'a device is found'] as const),
   'a port is given up',
 ] as const;
 const room = [
-  ...comes,
+  ...shown,
   ...frees,
-  ...(['a taint goes', 'a label changes', 'an agent has another driver'] as const),
   ...(['a tenant uses less of its guarantee', 'a tenant changes'] as const),
   ...(['a priority class changes', 'a priority class is gone'] as const),
   ...(['a workload may be disrupted more', 'a workload is disrupted less'] as const),

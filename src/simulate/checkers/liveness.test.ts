@@ -72,14 +72,15 @@ describe('[L1] work that fits and is allowed gets bound', () => {
   });
 
   it('one that no agent could run, or whose tenant has no grant, is fine', () => {
-    const cell = queued();
-    for (const node of ['n1', 'n2'])
-      cell.transact('agent', (draft) =>
-        draft.put(`/s/Node/_/${node}`, {
-          status: { agent: { drivers: ['container'] } } satisfies Node['status'],
-        }),
-      );
-    expect(judged('L1', cell)).toEqual([]);
+    const withAgents = (agent: NonNullable<Node['status']>['agent']): HonestCell => {
+      const cell = queued();
+      for (const node of ['n1', 'n2'])
+        cell.transact('agent', (draft) => draft.put(`/s/Node/_/${node}`, { status: { agent } }));
+      return cell;
+    };
+    expect(judged('L1', withAgents({ drivers: ['container'] }))).toEqual([]);
+    expect(judged('L1', withAgents({ drivers: ['process'], processTenants: ['default'] }))).toEqual([]);
+    expect(judged('L1', withAgents({ drivers: ['process'], processTenants: ['shop'] }))).toHaveLength(1);
     const poor = queued();
     change(poor, tenantAccountKey('shop'), (account: object) => ({ ...account, grant: undefined }));
     expect(judged('L1', poor)).toEqual([]);
