@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, vi } from 'vitest';
+import { vi } from 'vitest';
 import { allPids, readOr } from '../agent/process/proc.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { ProbeInput, ProbeOutput } from './isolation-probe.fixture.js';
@@ -112,8 +112,7 @@ export class Cell {
   async serving(tenant: string): Promise<Replica> {
     return vi.waitFor(async () => {
       const [found] = await this.replicas(tenant);
-      expect(found?.status).toMatchObject({ stage: 'Serving' });
-      if (found === undefined) throw new Error('there is none');
+      if (found?.status?.stage !== 'Serving') throw new Error(`it is ${found?.status?.stage}`);
       return found;
     }, soon);
   }
@@ -130,7 +129,7 @@ export async function resultIn(directory: string, input: ProbeInput): Promise<Pr
   writeFileSync(join(directory, 'input.json.new'), JSON.stringify(input), { mode: 0o644 });
   renameSync(join(directory, 'input.json.new'), join(directory, 'input.json'));
   const file = join(directory, 'output.json');
-  await vi.waitFor(() => expect(existsSync(file)).toBe(true), { ...soon, timeout: 120_000 });
+  await vi.waitUntil(() => existsSync(file), { ...soon, timeout: 120_000 });
   return JSON.parse(readFileSync(file, 'utf8')) as ProbeOutput;
 }
 

@@ -55,7 +55,7 @@ const openPaths = ['/livez', '/readyz', '/healthz', '/version', '/apis/nodes.ber
 
 // Users of their own are root's to give.
 describe.runIf(process.getuid?.() === 0)(
-  'berth up and berth agent under root, with a job that means harm',
+  'a job that means harm, under a berth up and a berth agent of root',
   () => {
     const home = mkdtempSync(join(tmpdir(), 'berth-isolation-'));
     const dir = join(home, 'data');
@@ -167,7 +167,7 @@ describe.runIf(process.getuid?.() === 0)(
       rmSync(home, { recursive: true, force: true });
     }, 120_000);
 
-    it('there is something to try, and what is tried works where it should: root does all of it', async () => {
+    it('tries what works where it should: root does all of it', async () => {
       for (const name of [
         'pki/ca.pem',
         'pki/server.pem',
@@ -199,7 +199,7 @@ describe.runIf(process.getuid?.() === 0)(
       }
     }, 150_000);
 
-    it('each tenant, default too, has an unprivileged user of its own', () => {
+    it('runs as an unprivileged user of its tenant, and so do jobs of default', () => {
       expect(result.uid).toBe(tenantUser('attacker', tenantUsersUsual).uid);
       for (const { status, metadata } of victims) {
         const users = treeOf(Number(status?.driverId)).map((pid) => statSync(`/proc/${pid}`).uid);
@@ -207,7 +207,7 @@ describe.runIf(process.getuid?.() === 0)(
       }
     });
 
-    it('it reads, changes, lists and reaches no file of the cell, of the agents, or of other jobs; no process; no memory', () => {
+    it('gets at no file of the cell, of the agents or of other jobs, at no process and no memory', () => {
       // To pass through to its own directory is all it may.
       expect(Object.entries(result.attempts).filter(([, outcome]) => outcome === 'done')).toEqual([]);
       expect([...new Set(Object.values(result.attempts))].toSorted()).toEqual(['EACCES', 'ENOENT', 'ESRCH']);
@@ -217,7 +217,7 @@ describe.runIf(process.getuid?.() === 0)(
       expect(unexplained).toEqual([]);
     });
 
-    it('its environment is built from nothing: a fixed PATH, its own HOME, BERTH_* and what its template says', () => {
+    it('has an environment built from nothing: a fixed PATH, its own HOME, BERTH_* and what its template says', () => {
       const { PATH, HOME, ...others } = result.env;
       expect(PATH).toBe('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin');
       expect(HOME).toBe(scratchOf(attacker));
@@ -226,7 +226,7 @@ describe.runIf(process.getuid?.() === 0)(
       expect(result.umask).toBe(0o077);
     });
 
-    it('it has no rights of root left, none to gain, and no open file but its own output', async () => {
+    it('has no rights of root left, none to gain, and no open file but its own output', async () => {
       const none = '0000000000000000';
       expect(result.rights).toMatchObject({
         CapEff: none,
@@ -243,7 +243,7 @@ describe.runIf(process.getuid?.() === 0)(
       expect(stdout).not.toContain(home);
     });
 
-    it('a command beside it has no more rights than it has, and no more variables', async () => {
+    it('gets no more rights and no more variables by a command beside it', async () => {
       for (const directory of [`${dir}/pki`, `${dir}/agent/logs`]) {
         const listed = await exec('ls', directory);
         expect([listed.status, listed.stdout]).toEqual([2, '']);
@@ -256,7 +256,7 @@ describe.runIf(process.getuid?.() === 0)(
       expect(stdout).toContain(`PATH=${result.env['PATH']}\n`);
     });
 
-    it('no port of Berth tells it about another tenant', async () => {
+    it('learns about another tenant from no port of Berth', async () => {
       const told = Object.entries(result.answers).filter(([, { text }]) =>
         secrets.some((secret) => text.includes(secret)),
       );
@@ -278,7 +278,7 @@ describe.runIf(process.getuid?.() === 0)(
       expect(await metrics.text()).toContain('tenant="victim-tenant"');
     });
 
-    it('names of services are public within the cell, and are not listed', async () => {
+    it('finds services by name, which are public within the cell, and no list of them', async () => {
       const resolver = new Resolver();
       resolver.setServers([`127.0.0.1:${dnsPort}`]);
       await expect

@@ -43,7 +43,7 @@ const spec = record(
       { minLength: 1, maxLength: 107 },
     ),
     metrics: text(
-      'Where /metrics is served, ADDRESS:PORT. Default "127.0.0.1:7480" for berth agent, nowhere for berth up.',
+      'Where /metrics is served, ADDRESS:PORT, for those with the token in DIR/metrics-token. Default "127.0.0.1:7480" for berth agent, nowhere for berth up.',
       { minLength: 1, maxLength: 300 },
     ),
     runAs: text(

@@ -10,7 +10,7 @@ const closedOnExec = 0o2000000;
 export function spawnAlone(
   program: string,
   words: readonly string[],
-  options: SpawnOptions & { readonly stdio: readonly ('ignore' | 'pipe' | number)[] },
+  options: Omit<SpawnOptions, 'stdio'> & { readonly stdio: readonly ('ignore' | 'pipe' | number)[] },
 ): ChildProcess {
   const stdio = [...options.stdio];
   const nothing = openSync('/dev/null', 'r');
