@@ -27,6 +27,7 @@ export function processTenants({
     sharedUser === undefined
       ? 'jobs see the processes of all tenants, because this machine gives them no pid namespace'
       : `jobs of all tenants run as ${sharedUser}`;
+  if (allowsShared && sharedUser === undefined) return { problem: why };
   if (allowsShared) return { problem: `${why}: tenants are not isolated from each other or from this node` };
   return {
     tenants: [tenantOfOperator],

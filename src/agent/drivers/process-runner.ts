@@ -17,7 +17,7 @@ import type {
   Runner,
   RunnerEvent,
 } from '../runner.js';
-import { versionWithoutFiles, type Welcome } from '../supervisor/protocol.js';
+import { versionThatIsolates, type Welcome } from '../supervisor/protocol.js';
 import { RunMirror } from '../supervisor/run-mirror.js';
 import { runSpecOf, type UserOf } from '../supervisor/run-spec.js';
 import { SupervisorLink } from '../supervisor/supervisor-link.js';
@@ -87,8 +87,8 @@ export class ProcessRunner implements Runner {
 
   /** What an earlier version has left here that keeps jobs less apart than this one does, for people. */
   get lessApart(): string | undefined {
-    if ((this.#facts?.version ?? 0) < versionWithoutFiles)
-      return 'the supervisor is of an earlier version, and gives jobs access to open files of its agent';
+    if ((this.#facts?.version ?? 0) < versionThatIsolates)
+      return 'the supervisor was started by an earlier version, which isolates jobs less';
     const live = this.#mirror.list().filter(({ state }) => state.at !== 'Ended');
     const asAgent = live.filter(({ uid }) => this.#files.isOfAgent(uid)).length;
     if (this.parts.userOf === undefined || asAgent === 0) return undefined;

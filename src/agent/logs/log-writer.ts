@@ -161,7 +161,7 @@ export class LogWriter {
   async #begin(): Promise<void> {
     const { execution } = this.parts.labels;
     await this.#leaveFile();
-    await mkdir(this.#directory, { recursive: true, mode: 0o750 });
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const files = logFilesOf(await readdir(this.#directory));
     const newest = files.findLast((file) => file.execution === execution);
     let at: LogFile = newest ?? { execution, part: 1 };
@@ -187,7 +187,7 @@ export class LogWriter {
   }
 
   #append(file: LogFile): Promise<FileHandle> {
-    return open(join(this.#directory, logFileName(file)), 'a+', 0o640);
+    return open(join(this.#directory, logFileName(file)), 'a+', 0o600);
   }
 
   #lose(lines: number, error: unknown): void {

@@ -8,8 +8,11 @@ import type { RunSpec } from './machine.js';
  * speak the older of the two, and what a supervisor does not know it leaves out. Fields are only ever added.
  */
 export const protocolVersion = 3;
-/** From this version on a supervisor inherits no open files of its agent, which its jobs would inherit in turn. */
-export const versionWithoutFiles = 3;
+/**
+ * From this version on a supervisor gives jobs no open file and no variable of its agent, and has them go to their working
+ * directory as their own user.
+ */
+export const versionThatIsolates = 3;
 
 /** What is to be done about runs. */
 export type RunOrder =
