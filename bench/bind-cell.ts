@@ -9,6 +9,7 @@ import {
   type WorkloadAccount,
   workloadAccountKey,
 } from '../src/model/records.js';
+import { Versions } from '../src/model/versions.js';
 import { Codec } from '../src/objects/codec.js';
 import { ObjectCache } from '../src/objects/object-cache.js';
 import type { Store } from '../src/store/contract.js';
@@ -110,7 +111,7 @@ export async function openBindCell(
       }),
     ]),
   ]);
-  const cache = new ObjectCache({ store, env, codec, base: 0 });
+  const cache = new ObjectCache({ store, env, codec, versions: new Versions(0) });
   await cache.start();
   const authority = new CommitAuthority({ store, cache, codec, env, cell: 1, ...options });
   const lead = async (kind: Actor['kind']): Promise<Actor> => {

@@ -14,14 +14,13 @@ const versionOf = ({ metadata }: BerthObject): number => Number(metadata.resourc
  */
 export class KnownObjects<T extends BerthObject = BerthObject> {
   readonly #objects = new Map<string, T>();
-  // Invariant: everything up to and including `complete` has been told. One transaction may change several
-  // objects at one version, so the newest version seen is complete only once something newer, or a bookmark, has come.
-  #complete = 0;
+  // The newest version of an event, a list or a bookmark. A server that is asked to resume at the version of an object tells
+  // all changes of its transaction again, so nothing is lost where a watch was cut in the middle of them.
   #newest = 0;
 
-  /** The version after which a watch must begin. */
+  /** The version at which a watch goes on. */
   get resumeAfter(): number {
-    return this.#complete;
+    return this.#newest;
   }
 
   /** The changes between what was known and a list of all there is at `version`. */
@@ -39,7 +38,6 @@ export class KnownObjects<T extends BerthObject = BerthObject> {
       this.#objects.set(key, object);
       yield { type: known === undefined ? 'ADDED' : 'MODIFIED', object };
     }
-    this.#complete = version;
     this.#newest = version;
   }
 
@@ -48,10 +46,7 @@ export class KnownObjects<T extends BerthObject = BerthObject> {
     const key = keyOf(object);
     const version = versionOf(object);
     const known = this.#objects.get(key);
-    if (version > this.#newest) {
-      this.#complete = this.#newest;
-      this.#newest = version;
-    }
+    this.#newest = Math.max(this.#newest, version);
     if (type === 'DELETED') {
       if (known === undefined || versionOf(known) > version) return undefined;
       this.#objects.delete(key);
@@ -64,7 +59,6 @@ export class KnownObjects<T extends BerthObject = BerthObject> {
 
   /** The server says that everything up to `version` has been sent. */
   bookmarked(version: number): void {
-    this.#complete = Math.max(this.#complete, version);
     this.#newest = Math.max(this.#newest, version);
   }
 }

@@ -70,7 +70,7 @@ const cut = new BerthError('ServerUnreachable', 'cut');
 const expired = new BerthError('Expired', 'too old');
 
 describe('list, then watch', () => {
-  it('goes on after a cut where everything had arrived, and tells nothing twice', async () => {
+  it('goes on after a cut at the last version that arrived, and tells nothing twice', async () => {
     const { log } = await follow(
       [{ items: [object('a', 4)], version: 5 }],
       [
@@ -85,7 +85,7 @@ describe('list, then watch', () => {
       'watch 5',
       'ADDED b@6',
       'ADDED c@7',
-      'watch 6',
+      'watch 7',
       'ADDED d@7',
       'watch 12',
     ]);

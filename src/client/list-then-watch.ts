@@ -29,8 +29,8 @@ export interface FollowSource<T extends BerthObject> {
 }
 
 /**
- * Tells what there is, then every change, for as long as anybody listens. A cut watch goes on after the last
- * version that was told completely; when the server no longer has that (Expired), the difference to a new list
+ * Tells what there is, then every change, for as long as anybody listens. A cut watch goes on at the last
+ * version that was told; when the server no longer has that (Expired), the difference to a new list
  * is told instead. Ends when the signal aborts; throws only what trying again cannot cure.
  */
 export async function* listThenWatch<T extends BerthObject>(

@@ -12,8 +12,8 @@ export interface Recorded<T extends { readonly metadata: unknown; readonly spec:
   readonly key: string;
   stored: Stored<T> | undefined;
   status: S | undefined;
-  /** The resourceVersion at which it came into being. */
-  createdVersion: number;
+  /** The revision at which it came into being. */
+  createRevision: number;
 }
 export type RecordedReplica = Recorded<Replica, ReplicaStatus>;
 export type RecordedHold = Recorded<Reservation, ReservationStatus>;
@@ -37,7 +37,7 @@ export class AuditRecords {
   }
 
   /** A parsed boundary: only the authority and admission write under these keys. */
-  add(key: string, value: unknown, createdVersion: number): void {
+  add(key: string, value: unknown, createRevision: number): void {
     const [, part, kind = '', tenant = '', name = ''] = key.split('/');
     if (part === 'e') this.epochs.set(kind, value as NodeEpoch);
     else if (part === 't') this.slots.set(key.slice('/t/'.length), value as SlotRecord);
@@ -48,8 +48,8 @@ export class AuditRecords {
       const { template } = (value as WorkloadRevision).spec;
       if (template.execution === 'AtMostOne') this.atMostOne.add(`${tenant}/${name}`);
     } else if (kind === 'Replica')
-      put(recordOf(this.replicas, kind, tenant, name), part, value, createdVersion);
-    else put(recordOf(this.holds, kind, tenant, name), part, value, createdVersion);
+      put(recordOf(this.replicas, kind, tenant, name), part, value, createRevision);
+    else put(recordOf(this.holds, kind, tenant, name), part, value, createRevision);
   }
 }
 
@@ -64,7 +64,7 @@ function recordOf<T extends Any, S>(
   const known = records.get(`${tenant}/${name}`);
   if (known !== undefined) return known;
   const key = `/s/${kind}/${tenant}/${name}`;
-  const fresh = { tenant, name, key, stored: undefined, status: undefined, createdVersion: 0 };
+  const fresh = { tenant, name, key, stored: undefined, status: undefined, createRevision: 0 };
   records.set(`${tenant}/${name}`, fresh);
   return fresh;
 }
@@ -73,11 +73,11 @@ function put<T extends Any, S>(
   record: Recorded<T, S>,
   part: string | undefined,
   value: unknown,
-  createdVersion: number,
+  createRevision: number,
 ): void {
   if (part === 's') record.status = (value as { readonly status: S }).status;
   else {
     record.stored = value as Stored<T>;
-    record.createdVersion = createdVersion;
+    record.createRevision = createRevision;
   }
 }

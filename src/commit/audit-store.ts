@@ -1,4 +1,5 @@
 import type { Env } from '../env/env.js';
+import type { Versions } from '../model/versions.js';
 import type { Codec } from '../objects/codec.js';
 import { everythingRange } from '../objects/keys.js';
 import { readPages } from '../objects/read-pages.js';
@@ -15,21 +16,20 @@ export interface AuditParts {
   readonly store: Store;
   readonly codec: Codec;
   readonly env: Env;
-  /** What makes a resourceVersion of a revision. */
-  readonly base: number;
+  readonly versions: Versions;
 }
 
 /** Audits a store that others go on writing to, at one revision, read page by page. */
-export async function auditStore({ store, codec, env, base }: AuditParts): Promise<AuditReport> {
+export async function auditStore({ store, codec, env, versions }: AuditParts): Promise<AuditReport> {
   let records = new AuditRecords();
   const revision = await readPages(store, everythingRange, env, {
     page: (entries) => {
       for (const { key, value, createRevision } of entries)
-        if (AuditRecords.isWanted(key)) records.add(key, codec.decode(value), base + createRevision);
+        if (AuditRecords.isWanted(key)) records.add(key, codec.decode(value), createRevision);
     },
     restart: () => {
       records = new AuditRecords();
     },
   });
-  return { revision: String(base + revision), ...audit(records) };
+  return { revision: String(versions.upTo(revision)), ...audit(records, versions) };
 }

@@ -3,6 +3,7 @@ import { realEnv } from '../env/real.js';
 import type { ReplicaStatus } from '../model/kinds/replica.js';
 import type { ReservationStatus } from '../model/kinds/reservation.js';
 import type { NodeAccount, NodeEpoch, SlotRecord, TenantAccount, WorkloadAccount } from '../model/records.js';
+import { Versions } from '../model/versions.js';
 import { Codec } from '../objects/codec.js';
 import { MemoryStore } from '../store/memory.js';
 import { audit, type Audited } from './audit.js';
@@ -38,11 +39,13 @@ async function openBooks() {
 
 type Books = Awaited<ReturnType<typeof openBooks>>;
 
+const versions = new Versions(0);
+
 function audited({ values }: Books): Audited {
   const records = new AuditRecords();
   for (const [key, { value, created }] of values)
     if (AuditRecords.isWanted(key)) records.add(key, value, created);
-  return audit(records);
+  return audit(records, versions);
 }
 
 const change = <T>(books: Books, key: string, by: (value: T) => unknown): void => {
@@ -246,7 +249,7 @@ describe('an audit', () => {
       differences: [],
       more: 0,
     });
-    const report = await auditStore({ store: books.store, codec: new Codec(), env: books.env, base: 0 });
+    const report = await auditStore({ store: books.store, codec: new Codec(), env: books.env, versions });
     expect(report).toMatchObject({ differences: [], revision: expect.stringMatching(/^\d+$/) as string });
   });
 

@@ -1,5 +1,6 @@
 import { nodeAccountKey, nodeEpochKey, sameEpoch, shownEpoch } from '../model/records.js';
 import { isTerminal } from '../model/stages.js';
+import type { Versions } from '../model/versions.js';
 import type { AuditRecords, RecordedReplica } from './audit-records.js';
 import type { Difference } from './difference.js';
 import { wrongSlots } from './audit-slots.js';
@@ -19,13 +20,13 @@ const differencesMax = 1_000;
  * Adds up the charges of all records at one revision and compares with what the accounts say; looks at bindings,
  * holds and slots. Knows how records are made, and nothing of how they came to be.
  */
-export function audit(records: AuditRecords): Audited {
+export function audit(records: AuditRecords, versions: Versions): Audited {
   const differences: Difference[] = [];
   let more = 0;
   for (const found of [
     wrongSums(records),
     wrongEpochs(records),
-    wrongBindings(records),
+    wrongBindings(records, versions),
     wrongHolds(records),
     wrongSlots(records),
   ])
@@ -58,9 +59,9 @@ function* wrongEpochs({ nodes, epochs }: AuditRecords): Generator<Difference> {
 }
 
 /** [S5] [S7] A live binding is on the node that is charged, with the fence of its creation. */
-function* wrongBindings(records: AuditRecords): Generator<Difference> {
+function* wrongBindings(records: AuditRecords, versions: Versions): Generator<Difference> {
   for (const replica of records.replicas.values()) {
-    const { status, stored, key, createdVersion } = replica;
+    const { status, stored, key, createRevision } = replica;
     if (stored === undefined || status?.binding === undefined || isTerminal(status.stage)) continue;
     const { binding, charge } = status;
     const differ = (rule: 'S5' | 'S7', found: string, expected: string): Difference => ({
@@ -69,8 +70,10 @@ function* wrongBindings(records: AuditRecords): Generator<Difference> {
     if (charge === undefined) yield differ('S7', `bound to ${binding.node} and not charged`, 'a charge');
     else if (charge.node !== binding.node)
       yield differ('S5', `bound to ${binding.node}, charged on ${charge.node}`, 'one node');
-    if (binding.fence !== String(createdVersion))
-      yield differ('S5', `fence ${binding.fence}`, `fence ${createdVersion}, when it was created`);
+    const fence = versions.ofObject(createRevision);
+    // A binding of an earlier release keeps the fence it was given.
+    if (binding.fence !== String(fence) && binding.fence !== String(versions.earlierOfObject(createRevision)))
+      yield differ('S5', `fence ${binding.fence}`, `fence ${fence}, when it was created`);
   }
 }
 

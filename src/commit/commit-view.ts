@@ -57,7 +57,7 @@ export class CommitView implements View {
   }
 
   versionOf(revision: Revision): number {
-    return this.cache.versionOf(revision);
+    return this.cache.versions.ofObject(revision);
   }
 
   see(key: string): Seen {

@@ -264,7 +264,7 @@ export class Committer {
     switch (outcome.kind) {
       case 'Committed': {
         this.#view.committed(written, outcome.revision);
-        const revision = String(this.options.cache.versionOf(outcome.revision));
+        const revision = String(this.options.cache.versions.ofObject(outcome.revision));
         for (const { member, decision } of decided)
           member.asker.settle(member.index, outcomeOf(decision, revision));
         return;

@@ -11,6 +11,7 @@ import { ownStore } from '../objects/freshness.js';
 import { ObjectStore } from '../objects/object-store.js';
 import { Admission } from '../objects/admission.js';
 import { Validator } from '../model/validate.js';
+import { Versions } from '../model/versions.js';
 import { draft, kindOf } from '../objects/open-objects.fixture.js';
 import type { Store } from '../store/contract.js';
 import { CommitAuthority, type AuthorityOptions } from './authority.js';
@@ -27,7 +28,7 @@ export function done<T>(outcome: Outcome<T> | undefined): T {
 export async function openAuthority(store: Store, env: Env, options: Partial<AuthorityOptions> = {}) {
   const { base } = await openCell(store, env);
   const codec = new Codec();
-  const cache = new ObjectCache({ store, env, codec, base });
+  const cache = new ObjectCache({ store, env, codec, versions: new Versions(base) });
   await cache.start();
   const tenantKind = kindOf('Tenant');
   const objects = new ObjectStore({
@@ -36,7 +37,6 @@ export async function openAuthority(store: Store, env: Env, options: Partial<Aut
     codec,
     env,
     admission: new Admission(validator),
-    base,
     tenantKind,
     freshness: ownStore,
   });

@@ -246,7 +246,7 @@ export async function openTestCell({ store, authority: options, isAudited = true
       ).status,
     leaseVersion: async (name: string): Promise<number> => {
       const [entry] = (await opened.store.read({ from: `/l/${name}`, to: `/l/${name}\0` })).entries;
-      return opened.cache.versionOf(entry?.modRevision as never);
+      return opened.cache.versions.ofObject(entry?.modRevision as never);
     },
   };
   return cell;

@@ -7,6 +7,7 @@ import { isBerthError } from '../model/errors.js';
 import { kindNamed, kinds } from '../model/kinds.js';
 import type { BerthObject } from '../model/object.js';
 import { Validator } from '../model/validate.js';
+import { Versions } from '../model/versions.js';
 import { Admission } from '../objects/admission.js';
 import { openCell } from '../objects/cell.js';
 import { Codec } from '../objects/codec.js';
@@ -59,7 +60,8 @@ export async function openControlPlane(
     throw new Error('there is no kind Tenant or no kind Event');
   const { base, uid: cell } = await openCell(store, env);
   const codec = new Codec();
-  const cache = new ObjectCache({ store, env, codec, base });
+  const versions = new Versions(base);
+  const cache = new ObjectCache({ store, env, codec, versions });
   await cache.start();
   const freshness = isShared ? new SharedStore({ store, cache, env }) : ownStore;
   const validator = new Validator();
@@ -70,10 +72,9 @@ export async function openControlPlane(
     codec,
     env,
     admission: new Admission(validator),
-    base,
     tenantKind,
   });
-  const lister = new ObjectLister({ store, cache, codec, env, base });
+  const lister = new ObjectLister({ store, cache, codec, env });
   await createBuiltIns(objects, cache);
   const authority = new CommitAuthority({
     ...{ store, cache, codec, env, onTransaction },
@@ -92,7 +93,7 @@ export async function openControlPlane(
     lister,
     cache,
     authority,
-    audit: () => auditStore({ store, codec, env, base }),
+    audit: () => auditStore({ store, codec, env, versions }),
     freshness,
     tenantKind,
     validator,

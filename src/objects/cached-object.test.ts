@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TenantAccount } from '../model/records.js';
+import { Versions } from '../model/versions.js';
 import { asRevision } from '../store/contract.js';
 import { CachedObject, CacheEvent } from './cached-object.js';
 
@@ -22,12 +23,12 @@ function account(revision: number) {
 
 it('an object is put together when somebody looks at it, and then once', () => {
   const { record, looks } = account(7);
-  const cached = new CachedObject(ledger, record, undefined, 100);
+  const cached = new CachedObject(ledger, record, undefined, new Versions(100));
   const event = new CacheEvent('MODIFIED', ledger, cached, cached);
   expect(looks()).toBe(0);
   expect(event.object).toMatchObject({
     kind: 'TenantLedger',
-    metadata: { name: 'shop', resourceVersion: '107' },
+    metadata: { name: 'shop', resourceVersion: '114' },
     status: { used: { replicas: 3 } },
   });
   expect(event.before).toBe(cached.object);
@@ -35,6 +36,6 @@ it('an object is put together when somebody looks at it, and then once', () => {
 });
 
 it('the last state of what was deleted stands at the version of its deletion', () => {
-  const cached = new CachedObject(ledger, account(7).record, undefined, 100);
-  expect(cached.asOf(109).object.metadata).toEqual({ ...cached.object.metadata, resourceVersion: '109' });
+  const cached = new CachedObject(ledger, account(7).record, undefined, new Versions(100));
+  expect(cached.asOf(118).object.metadata).toEqual({ ...cached.object.metadata, resourceVersion: '118' });
 });

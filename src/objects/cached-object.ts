@@ -1,6 +1,7 @@
 import type { BerthObject } from '../model/object.js';
 import type { ObjectChange } from '../model/ports.js';
 import { isRecordView, recordViews, renderRecord } from '../model/record-views.js';
+import type { Versions } from '../model/versions.js';
 import type { Revision } from '../store/contract.js';
 import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
 import { type ObjectKey, shownKey } from './keys.js';
@@ -23,7 +24,7 @@ export class CachedObject {
     readonly key: ObjectKey,
     private readonly stored: CachedRecord,
     private readonly status: CachedRecord | undefined,
-    private readonly base: number,
+    private readonly versions: Versions,
     private readonly shownVersion?: number,
   ) {}
 
@@ -54,7 +55,8 @@ export class CachedObject {
 
   /** Its resourceVersion, without putting it together. */
   get version(): number {
-    return this.shownVersion ?? this.base + Math.max(this.stored.revision, this.status?.revision ?? 0);
+    const { stored, status, versions } = this;
+    return this.shownVersion ?? versions.ofObject(Math.max(stored.revision, status?.revision ?? 0));
   }
 
   /** Records that people see as objects are rendered as those; all others are objects already. */
@@ -65,7 +67,7 @@ export class CachedObject {
 
   /** The same state under another resourceVersion: that of its deletion. */
   asOf(version: number): CachedObject {
-    return new CachedObject(this.key, this.stored, this.status, this.base, version);
+    return new CachedObject(this.key, this.stored, this.status, this.versions, version);
   }
 }
 

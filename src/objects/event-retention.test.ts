@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Env } from '../env/env.js';
 import { VirtualTime } from '../env/virtual.js';
 import type { BerthObject } from '../model/object.js';
+import { Versions } from '../model/versions.js';
 import { asRevision } from '../store/contract.js';
 import { MemoryStore } from '../store/memory.js';
 import { CachedObject } from './cached-object.js';
@@ -53,7 +54,7 @@ describe('what is deleted of events', () => {
     const object = event(name);
     const revision = asRevision(Number(resourceVersion));
     const stored = { value: object, revision, createRevision: revision };
-    return { event: new CachedObject(key(name), stored, undefined, 0), ageMs };
+    return { event: new CachedObject(key(name), stored, undefined, new Versions(0)), ageMs };
   };
   const chosen = (events: AgedEvent[], ttlMs: number, eventsMax: number): string[] =>
     eventsToDelete(events, { ttlMs, eventsMax }).map((cached) => cached.key.name);

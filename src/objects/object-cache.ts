@@ -1,5 +1,6 @@
 import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
+import type { Versions } from '../model/versions.js';
 import {
   asRevision,
   type ChangeSet,
@@ -65,8 +66,7 @@ export class ObjectCache {
       readonly store: Store;
       readonly env: Env;
       readonly codec: Codec;
-      /** What is added to a store revision to make a resourceVersion (DESIGN §3). */
-      readonly base: number;
+      readonly versions: Versions;
     },
   ) {}
 
@@ -75,17 +75,13 @@ export class ObjectCache {
     return this.#revision;
   }
 
-  /** The same as clients know it: as a resourceVersion. */
+  /** The resourceVersion of everything that the cache shows. */
   get version(): number {
-    return this.versionOf(this.#revision);
+    return this.versions.upTo(this.#revision);
   }
 
-  versionOf(revision: Revision): number {
-    return this.parts.base + revision;
-  }
-
-  revisionOf(version: number): Revision {
-    return asRevision(version - this.parts.base);
+  get versions(): Versions {
+    return this.parts.versions;
   }
 
   /** Reads everything once, then follows the store until it is closed. */
@@ -184,6 +180,11 @@ export class ObjectCache {
       signal?.addEventListener('abort', abort, { once: true });
       this.#waiting.add(waiting);
     });
+  }
+
+  /** Resolves when the cache shows everything up to this resourceVersion. */
+  shows(version: number, signal?: AbortSignal): Promise<void> {
+    return this.notOlderThan(asRevision(this.versions.revisionOf(version)), signal);
   }
 
   /** Every event after a revision; ends with Expired if that is too long ago, SlowWatcher, or StoreClosed. */
@@ -310,7 +311,7 @@ export class ObjectCache {
       if (after !== undefined)
         events.push(new CacheEvent(isListed ? 'MODIFIED' : 'ADDED', key, after, before));
       else if (before !== undefined)
-        events.push(new CacheEvent('DELETED', key, before.asOf(this.versionOf(revision)), before));
+        events.push(new CacheEvent('DELETED', key, before.asOf(this.versions.ofObject(revision)), before));
       this.#slots.changed(slot);
     }
     return events;
@@ -364,7 +365,7 @@ export class ObjectCache {
 
   #cached(slot: Slot | undefined): CachedObject | undefined {
     if (slot?.stored === undefined) return undefined;
-    slot.cached ??= new CachedObject(slot.key, slot.stored, slot.status, this.parts.base);
+    slot.cached ??= new CachedObject(slot.key, slot.stored, slot.status, this.versions);
     return slot.cached;
   }
 }

@@ -3,7 +3,7 @@ import { BerthError, isBerthError } from '../model/errors.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
 import { isRecordView } from '../model/record-views.js';
-import { asRevision, type Entry, type Revision, type Store } from '../store/contract.js';
+import { type Entry, type Revision, type Store } from '../store/contract.js';
 import { assembleObject, type StoredObject, type StoredStatus } from './assemble.js';
 import type { Codec } from './codec.js';
 import { decodeToken, encodeToken } from './continue-token.js';
@@ -41,7 +41,6 @@ export class ObjectLister {
       readonly cache: ObjectCache;
       readonly codec: Codec;
       readonly env: Env;
-      readonly base: number;
     },
   ) {}
 
@@ -88,7 +87,7 @@ export class ObjectLister {
     if (from < range.from || from >= range.to)
       throw new BerthError('BadRequest', 'the continue token belongs to another list');
     const items: BerthObject[] = [];
-    const version = this.parts.cache.versionOf(revision);
+    const version = this.parts.cache.versions.upTo(revision);
     for (;;) {
       const { entries, more } = await this.#read({ from, to: range.to }, revision);
       const statuses = await this.#statusesOf(entries, revision);
@@ -138,12 +137,12 @@ export class ObjectLister {
   }
 
   #assemble(entry: Entry, status: Entry | undefined): BerthObject {
-    const { codec, base } = this.parts;
-    const version = asRevision(Math.max(entry.modRevision, status?.modRevision ?? 0));
+    const { codec, cache } = this.parts;
+    const revision = Math.max(entry.modRevision, status?.modRevision ?? 0);
     return assembleObject(
       codec.decode(entry.value) as StoredObject,
       status === undefined ? undefined : (codec.decode(status.value) as StoredStatus),
-      String(base + version),
+      String(cache.versions.ofObject(revision)),
     );
   }
 

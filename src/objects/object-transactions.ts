@@ -19,7 +19,6 @@ export interface ObjectTransactionParts {
   readonly freshness: Freshness;
   readonly codec: Codec;
   readonly env: Env;
-  readonly base: number;
   /** The kind whose objects are the namespaces of all tenant-scoped objects. */
   readonly tenantKind: KindDefinition;
 }
@@ -173,6 +172,6 @@ export class ObjectTransactions {
   }
 
   #versionAt(revision: Revision): string {
-    return String(this.parts.base + revision);
+    return String(this.parts.cache.versions.ofObject(revision));
   }
 }

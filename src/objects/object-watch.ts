@@ -1,13 +1,13 @@
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
-import type { ChangeSet } from '../store/contract.js';
+import { asRevision, type ChangeSet } from '../store/contract.js';
 import type { ObjectEvent } from './cached-object.js';
 import type { ObjectCache } from './object-cache.js';
 
 export interface ObjectWatchOptions {
   readonly namespace?: string;
   readonly matches?: (object: BerthObject) => boolean;
-  /** The last resourceVersion the watcher knows. */
+  /** The last resourceVersion the watcher knows. If it is that of an object, all changes of its revision are told again. */
   readonly after: number;
   readonly signal?: AbortSignal;
 }
@@ -35,7 +35,7 @@ export async function* watchObjects(
   const { namespace, matches = () => true, after, signal } = options;
   const isSeen = (object: BerthObject | undefined): boolean => object !== undefined && matches(object);
   for await (const sets of cache.watch({
-    after: cache.revisionOf(after),
+    after: asRevision(cache.versions.completeRevision(after)),
     ...(signal === undefined ? {} : { signal }),
   })) {
     const changes: SeenChange[] = [];
@@ -47,8 +47,24 @@ export async function* watchObjects(
       else if (was)
         changes.push({ type: 'DELETED', object: type === 'DELETED' ? object : lastSeen(before, object) });
     }
-    yield { changes, upTo: cache.versionOf((sets.at(-1) as ChangeSet<ObjectEvent>).revision) };
+    yield { changes, upTo: cache.versions.upTo((sets.at(-1) as ChangeSet<ObjectEvent>).revision) };
   }
+}
+
+/**
+ * The objects that a watch begins with if the client names no version, in the order of their versions. A client that is cut
+ * off meanwhile resumes at the version of the last object it was told; the objects it was not told are at that version or
+ * a later one, so the watch tells them.
+ */
+export function initialObjects(
+  cache: ObjectCache,
+  kind: KindDefinition,
+  { namespace, matches = () => true }: Pick<ObjectWatchOptions, 'namespace' | 'matches'>,
+): BerthObject[] {
+  return [...cache.list(kind.kind, namespace)]
+    .filter(({ object }) => matches(object))
+    .toSorted((one, other) => one.version - other.version)
+    .map(({ object }) => object);
 }
 
 /** An object that no longer matches, as it was when it did, with the revision at which it ceased to. */

@@ -3,6 +3,7 @@ import { kindNamed } from '../model/kinds.js';
 import type { KindDefinition } from '../model/kind.js';
 import type { BerthObject } from '../model/object.js';
 import { Validator } from '../model/validate.js';
+import { Versions } from '../model/versions.js';
 import type { Store } from '../store/contract.js';
 import { Admission } from './admission.js';
 import { openCell } from './cell.js';
@@ -22,7 +23,7 @@ export const kindOf = (name: string): KindDefinition => {
 export async function openObjects(store: Store, env: Env) {
   const { base } = await openCell(store, env);
   const codec = new Codec();
-  const cache = new ObjectCache({ store, env, codec, base });
+  const cache = new ObjectCache({ store, env, codec, versions: new Versions(base) });
   await cache.start();
   const tenantKind = kindOf('Tenant');
   const admission = new Admission(new Validator());
@@ -33,10 +34,9 @@ export async function openObjects(store: Store, env: Env) {
     codec,
     env,
     admission,
-    base,
     tenantKind,
   });
-  return { store, cache, objects, lister: new ObjectLister({ store, cache, codec, env, base }), tenantKind };
+  return { store, cache, objects, lister: new ObjectLister({ store, cache, codec, env }), tenantKind };
 }
 
 /** An object as a client would send it. */

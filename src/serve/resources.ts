@@ -6,6 +6,7 @@ import type { ObjectKey } from '../objects/keys.js';
 import type { ObjectCache } from '../objects/object-cache.js';
 import type { ObjectLister } from '../objects/object-list.js';
 import type { ObjectStore, WriteOptions, Written } from '../objects/object-store.js';
+import { initialObjects } from '../objects/object-watch.js';
 import { patched } from '../objects/patch.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { namespaceOf } from './namespace-view.js';
@@ -97,7 +98,8 @@ export class Resources {
     if (after > cache.version + versionsAheadMax)
       throw new BerthError('FutureRevision', `resourceVersion ${asked} lies in the future`);
     const isSeen = (object: BerthObject): boolean => matches === undefined || matches(this.#view(object));
-    const initial = isFromNow ? this.#initialObjects(path, isSeen) : undefined;
+    const seen = { ...(path.namespace !== undefined && { namespace: path.namespace }), matches: isSeen };
+    const initial = isFromNow ? initialObjects(cache, this.#source, seen) : undefined;
     const timeoutMs =
       (timeoutSeconds ?? 0) > 0 ? (timeoutSeconds ?? 0) * 1000 : watchMsMin + env.random.integer(watchMsMin);
     return {
@@ -317,7 +319,7 @@ export class Resources {
     const tooLong = new AbortController();
     const timer = env.after(freshnessMsMax, () => tooLong.abort());
     try {
-      await cache.notOlderThan(cache.revisionOf(asked), AbortSignal.any([signal, tooLong.signal]));
+      await cache.shows(asked, AbortSignal.any([signal, tooLong.signal]));
     } catch {
       throw new BerthError(
         'UnknownOutcome',
@@ -332,14 +334,6 @@ export class Resources {
     } finally {
       timer.cancel();
     }
-  }
-
-  #initialObjects(path: ResourcePath, isSeen: (object: BerthObject) => boolean): BerthObject[] {
-    const objects: BerthObject[] = [];
-    for (const { object } of this.parts.cache.list(this.#source.kind, path.namespace)) {
-      if (isSeen(object)) objects.push(object);
-    }
-    return objects;
   }
 
   async #apply(request: ApiRequest, path: ResourcePath, body: unknown, wanted: Wanted): Promise<ApiResponse> {

@@ -72,5 +72,7 @@ function worldsOf(mutant: Mutant): readonly Scenario[] {
       return [fenceEdge];
     case 'controller':
       return worldsOfDefect[mutant.name];
+    case 'watch':
+      return [drainShort];
   }
 }

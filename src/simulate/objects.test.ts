@@ -5,6 +5,7 @@ import { isBerthError } from '../model/errors.js';
 import { kindNamed } from '../model/kinds.js';
 import type { BerthObject } from '../model/object.js';
 import { Validator } from '../model/validate.js';
+import { Versions } from '../model/versions.js';
 import { Admission } from '../objects/admission.js';
 import { Codec } from '../objects/codec.js';
 import { SharedStore } from '../objects/freshness.js';
@@ -35,7 +36,7 @@ const PriorityClass = kindOf('PriorityClass');
 async function openServer(store: MemoryStore, env: Env) {
   const view = new FaultyStore(store, env, faults);
   const codec = new Codec();
-  const cache = new ObjectCache({ store: view, env, codec, base: 0 });
+  const cache = new ObjectCache({ store: view, env, codec, versions: new Versions(0) });
   for (;;) {
     try {
       await cache.start();
@@ -55,7 +56,6 @@ async function openServer(store: MemoryStore, env: Env) {
       codec,
       env,
       admission,
-      base: 0,
       tenantKind: kindOf('Tenant'),
     }),
   };

@@ -7,9 +7,10 @@ import { runMutants } from './run-mutants.js';
 import { runSeed } from './run-seed.js';
 import { swarm } from './scenarios/swarm.js';
 import { shrink } from './shrink.js';
+import { watchDefectNames } from './watch-defects.js';
 
 describe('defects put in on purpose', () => {
-  it('are at least thirty checks of the authority without another one behind it, each term of the fence, and controllers that count wrongly', () => {
+  it('are at least thirty checks of the authority without another one behind it, each term of the fence, controllers that count wrongly, and watches that leave out changes', () => {
     const names = mutants.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(mutants.filter(({ kind }) => kind === 'check').length).toBeGreaterThanOrEqual(30);
@@ -19,6 +20,7 @@ describe('defects put in on purpose', () => {
     expect(mutants.filter(({ kind }) => kind === 'controller').map(({ name }) => name)).toEqual(
       controllerDefectNames,
     );
+    expect(mutants.filter(({ kind }) => kind === 'watch').map(({ name }) => name)).toEqual(watchDefectNames);
   });
 
   it('can be chosen by name and by group', () => {
@@ -47,6 +49,7 @@ describe('defects put in on purpose', () => {
     'gang.expired',
     ...fenceTermNames,
     ...controllerDefectNames,
+    ...watchDefectNames,
   ])(
     'are noticed: %s',
     async (name) => {

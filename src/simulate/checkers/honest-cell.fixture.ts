@@ -24,6 +24,7 @@ import {
 } from '../../model/records.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
 import { type Draft, TestCell } from './cell.fixture.js';
+import { simulatedVersions } from './simulated-versions.js';
 
 const tenant = 'shop';
 const at = '2026-01-31T13:05:00Z';
@@ -291,7 +292,8 @@ export class HonestCell extends TestCell {
   }
 
   /** A drain asks for its release, and says at which revision it looked. */
-  drain(name: string, seenRevision = String(this.revision)): void {
+  drain(name: string, seen = this.revision): void {
+    const seenRevision = String(simulatedVersions.upTo(seen));
     this.move(name, 'Releasing', 'drain', {}, { reason: 'Drained', evidence: { seenRevision } });
   }
 

@@ -33,7 +33,7 @@ describe('[S6] a drain asks a serving replica to leave', () => {
 
   it('by what it saw at the revision it names, and not by what has happened since', () => {
     const cell = serving();
-    const seen = String(cell.revision);
+    const seen = cell.revision;
     loses(cell, 'api-0-1');
     loses(cell, 'api-1-1');
     cell.drain('api-2-1', seen);
@@ -44,7 +44,7 @@ describe('[S6] a drain asks a serving replica to leave', () => {
 
   it('and its own moves count although it looked before them', () => {
     const cell = serving();
-    const seen = String(cell.revision);
+    const seen = cell.revision;
     cell.drain('api-0-1', seen);
     cell.drain('api-2-1', seen);
     expect(cell.violations).toEqual([]);
@@ -56,11 +56,11 @@ describe('[S6] a drain asks a serving replica to leave', () => {
     const cell = serving();
     says(cell, 1);
     loses(cell, 'api-0-1');
-    const seen = String(cell.revision);
+    const seen = cell.revision;
     says(cell, 2);
     cell.drain('api-2-1', seen);
     expect(cell.violations).toEqual([]);
-    const later = String(cell.revision);
+    const later = cell.revision;
     says(cell, 1);
     cell.drain('api-3-1', later);
     expect(cell.violations).toHaveLength(1);
@@ -70,7 +70,7 @@ describe('[S6] a drain asks a serving replica to leave', () => {
     const cell = serving();
     for (const slot of [0, 1]) loses(cell, `api-${slot}-1`);
     cell.move('api-2-1', 'Ready', 'endpoints-controller');
-    const seen = String(cell.revision);
+    const seen = cell.revision;
     cell.move('api-2-1', 'Serving', 'endpoints-controller');
     cell.drain('api-2-1', seen);
     expect(cell.violations).toEqual([]);

@@ -3,6 +3,7 @@ import type { Workload } from '../../model/kinds/workload.js';
 import { type Epoch, sameEpoch } from '../../model/records.js';
 import { CellView, placeOf } from './cell-view.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
+import { simulatedVersions } from './simulated-versions.js';
 import { actorOf, appendedTransitions, type ReplicaChange, replicaChanges } from './transitions.js';
 
 /** A replica served from one revision until before another. */
@@ -78,7 +79,7 @@ export class VoluntaryMoves implements SafetyChecker {
       if (!isDrain || !served || transition.to !== 'Releasing') continue;
       this.checked += 1;
       const { epoch, evidence = {} } = transition;
-      const seen = Number(evidence['seenRevision']);
+      const seen = simulatedVersions.revisionOf(Number(evidence['seenRevision']));
       if (Number.isNaN(seen)) messages.push(`${change.key} was drained, and it is not said what was seen`);
       else messages.push(...this.#wrong(key, change.key, { uid, seen, revision, epoch }));
       listIn(this.#moves, key).push({ epoch, uid, revision });

@@ -28,7 +28,10 @@ export type EventFault = (typeof eventFaults)[number];
 /** Faults that scenarios bring about, in a state that they choose: one way between a node and the servers is cut. */
 export type DirectedFault = 'oneWay.up' | 'oneWay.down';
 
-export type FaultKind = CallFault | StartFault | EventFault | DirectedFault;
+/** A part of some cuts from the store: the history that the process missed is compacted before the cut ends. */
+export type HistoryFault = 'historyLost';
+
+export type FaultKind = CallFault | StartFault | EventFault | HistoryFault | DirectedFault;
 
 export interface FaultEvent {
   readonly kind: EventFault;
@@ -37,6 +40,8 @@ export interface FaultEvent {
   /** Which process, by its place among all of the world; a second one for a partition. */
   readonly target: number;
   readonly other: number;
+  /** For a cut from the store: all history is compacted before it ends. */
+  readonly losesHistory?: boolean;
 }
 
 /** All that goes wrong in one run. Data, so that a failing run can be tried again with less of it. */
@@ -72,13 +77,16 @@ export function planFaults(random: Random, processes: number, untilMs: number): 
     if (random.chance(0.6)) rates[kind] = usualRates[kind] * (0.3 + 3 * random.float());
   const events: FaultEvent[] = [];
   const count = random.integer(8);
+  const ofHistory = random.stream('history');
   for (let index = 0; index < count; index++) {
+    const kind = random.pick(eventFaults);
     events.push({
-      kind: random.pick(eventFaults),
+      kind,
       atMs: random.integer(untilMs),
       forMs: 500 + random.integer(random.chance(0.3) ? 60_000 : 8_000),
       target: random.integer(processes),
       other: random.integer(processes),
+      ...(kind === 'storeCut' && { losesHistory: ofHistory.chance(0.5) }),
     });
   }
   return { rates, events: events.toSorted((a, b) => a.atMs - b.atMs) };

@@ -7,6 +7,7 @@ import type { Actor, Authority, Outcome } from '../../model/ports.js';
 import { type Epoch, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
 import { refOf } from '../../model/replica-ref.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
+import { simulatedVersions } from '../checkers/simulated-versions.js';
 import { publishForbidden } from './forbidden-publications.js';
 import { type ActorKind, none, pretend, pretended } from './played-actors.js';
 import type { Reach } from './server.js';
@@ -182,7 +183,7 @@ async function moveFromElsewhere(
     world.report([
       {
         rule: 'S6',
-        revision: Number(outcome.revision),
+        revision: simulatedVersions.revisionOf(Number(outcome.revision)),
         message: `${name} was moved from ${made.from}; it was to be moved from ${from}`,
       },
     ]);

@@ -8,6 +8,7 @@ import type { Actor, Authority } from '../../model/ports.js';
 import { refOf } from '../../model/replica-ref.js';
 import { nodeLeaseName, slotKey, type SlotRecord } from '../../model/records.js';
 import { stages, type Stage } from '../../model/stages.js';
+import { simulatedVersions } from '../checkers/simulated-versions.js';
 import type { Life, SimProcess } from './sim-process.js';
 import type { Reach } from './server.js';
 import { dropSlotTooEarly } from './drop-slot.js';
@@ -288,7 +289,8 @@ class Meddler {
     const outcome = await authority.forget({ actor, replica: refOf(replica), dropSlot, operation: id });
     if (outcome.kind !== 'Committed' || dropSlot) return;
     const key = slotKey(refOf(replica).tenant, replica.spec.workload, replica.spec.slot);
-    const commit = this.world.commits.findLast(({ revision }) => revision === Number(outcome.revision));
+    const committedAt = simulatedVersions.revisionOf(Number(outcome.revision));
+    const commit = this.world.commits.findLast(({ revision }) => revision === committedAt);
     if (commit?.changes.some((change) => change.key === key && change.after === undefined) === true)
       this.world.report([
         {

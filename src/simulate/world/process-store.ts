@@ -41,13 +41,17 @@ export class ProcessStore implements Store {
     private readonly faults: Faults,
     /** The wire: what is on it arrives although its sender has crashed. */
     private readonly wire: Env,
-    /** Cut off: nothing comes through in either direction. */
-    private readonly isCut: () => boolean,
+    private readonly way: {
+      /** Cut off: nothing comes through in either direction. */
+      readonly isCut: () => boolean;
+      /** How often it was cut off until its connections broke: watches of before are over. */
+      readonly breaks: () => number;
+    },
   ) {}
 
   async read(range: KeyRange, options?: ReadOptions): Promise<ReadResult> {
     await this.#delay();
-    if (this.isCut() || this.#strikes('store.unavailable')) throw unavailable();
+    if (this.way.isCut() || this.#strikes('store.unavailable')) throw unavailable();
     const result = await this.life.whileAlive(this.shared.store.read(range, options));
     await this.#delay();
     return result;
@@ -59,7 +63,7 @@ export class ProcessStore implements Store {
     this.shared.onAttempt();
     if (this.#strikes('store.unavailable')) throw unavailable();
     if (this.#strikes('store.crashBefore')) return this.#crash();
-    if (this.isCut()) return this.#timeOut('the store cannot be reached');
+    if (this.way.isCut()) return this.#timeOut('the store cannot be reached');
     const directed = this.shared.directed(transaction);
     if (directed !== undefined) this.faults.count(directed);
     if (directed === 'store.requestLost' || this.#strikes('store.requestLost'))
@@ -73,7 +77,7 @@ export class ProcessStore implements Store {
     await this.#delay();
     const outcome = await this.life.whileAlive(this.shared.transact(transaction, by));
     if (this.#strikes('store.crashAfter')) return this.#crash();
-    if (this.isCut() || directed === 'store.replyLost' || this.#strikes('store.replyLost'))
+    if (this.way.isCut() || directed === 'store.replyLost' || this.#strikes('store.replyLost'))
       return this.#timeOut('the reply was lost');
     await this.#delay();
     return outcome;
@@ -81,10 +85,14 @@ export class ProcessStore implements Store {
 
   watch(range: KeyRange, options: WatchOptions): Watch {
     const watch = this.shared.store.watch(range, options);
+    const breaks = this.way.breaks();
     return new FaultyWatch(
       { next: () => this.life.whileAlive(watch.next()), return: () => watch.return() },
       options.after,
-      { delay: () => this.#watchDelay(), isCut: () => this.#strikes('watch.cut') },
+      {
+        delay: () => this.#watchDelay(),
+        isCut: () => this.way.breaks() !== breaks || this.#strikes('watch.cut'),
+      },
     );
   }
 
@@ -116,7 +124,7 @@ export class ProcessStore implements Store {
     const { env } = this.life;
     await this.#delay();
     if (this.#strikes('watch.lag')) await env.sleep(env.random.integer(lagMsMax));
-    while (this.isCut()) await env.sleep(100);
+    while (this.way.isCut()) await env.sleep(100);
   }
 
   #delay(): Promise<void> {

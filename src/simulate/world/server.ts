@@ -2,6 +2,7 @@ import { CommitAuthority } from '../../commit/authority.js';
 import type { Checks } from '../../commit/checks.js';
 import type { ObjectChange, Objects } from '../../model/ports.js';
 import { kindNamed, kinds } from '../../model/kinds.js';
+import type { Versions } from '../../model/versions.js';
 import { Validator } from '../../model/validate.js';
 import { Admission } from '../../objects/admission.js';
 import { CachedObjects } from '../../objects/cached-objects.js';
@@ -30,10 +31,17 @@ export interface Reach {
 const retryMs = 300;
 
 /** Opens what a server is made of; tries until the store answers. */
-export async function reachStore(life: Life, store: Store, checks: Checks): Promise<Reach> {
+export async function reachStore(
+  life: Life,
+  {
+    store,
+    versions,
+    checks,
+  }: { readonly store: Store; readonly versions: Versions; readonly checks: Checks },
+): Promise<Reach> {
   const codec = new Codec();
   const { env } = life;
-  const cache = new ObjectCache({ store, env, codec, base: 0 });
+  const cache = new ObjectCache({ store, env, codec, versions });
   for (;;) {
     try {
       await cache.start();
@@ -45,7 +53,7 @@ export async function reachStore(life: Life, store: Store, checks: Checks): Prom
   const tenantKind = kindNamed('Tenant');
   if (tenantKind === undefined) throw new Error('there is no kind Tenant');
   const objectStore = new ObjectStore({
-    ...{ store, cache, codec, env, base: 0, tenantKind },
+    ...{ store, cache, codec, env, tenantKind },
     admission: new Admission(validator),
     // What its writes are decided on may be old: they are guarded, and being old is part of the world.
     freshness: ownStore,

@@ -1,15 +1,20 @@
 import type { Commit, Violation } from '../checkers/checker.js';
+import { simulatedVersions } from '../checkers/simulated-versions.js';
 import { WatchWitness } from '../checkers/watch-witness.js';
 import { watchObjects } from '../../objects/object-watch.js';
 import { kindNamed } from '../../model/kinds.js';
+import type { KindDefinition } from '../../model/kind.js';
 import type { BerthObject } from '../../model/object.js';
 import { isBerthError } from '../../model/errors.js';
+import { statusKey } from '../../model/records.js';
+import { Informer } from './informer.js';
 import type { Reach } from './server.js';
 
 /** Watches replicas through the caches of servers and compares what arrives with what was committed (S11). */
 export class Witness {
   // Of a replica's two keys it is the status that changes; an event of the object is one of this key.
   readonly #truth = new WatchWitness('/s/Replica/');
+  readonly #informers = new Set<Informer>();
 
   constructor(private readonly onViolation: (violation: Violation) => void) {}
 
@@ -21,10 +26,23 @@ export class Witness {
     this.#truth.onCommit(commit);
   }
 
-  /** Follows one server's cache for as long as it lives. */
-  async follow({ cache, life }: Reach): Promise<void> {
+  /** Compares what each informer knows with what was committed. */
+  whole(): void {
+    for (const informer of this.#informers) informer.whole().forEach(this.onViolation);
+  }
+
+  /** Follows one server's cache for as long as it lives, as a watcher that is never cut and as an informer. */
+  async follow(reach: Reach): Promise<void> {
     const kind = kindNamed('Replica');
     if (kind === undefined) throw new Error('there is no kind Replica');
+    const truth = this.#truth.watcher(`an informer at ${reach.life.member.name}`);
+    const informer = new Informer(reach, kind, truth);
+    this.#informers.add(informer);
+    reach.life.onEnd(() => this.#informers.delete(informer));
+    await Promise.all([informer.follow(), this.#watch(reach, kind)]);
+  }
+
+  async #watch({ cache, life }: Reach, kind: KindDefinition): Promise<void> {
     const watcher = this.#truth.watcher(`a watcher at ${life.member.name}`);
     const tell = (violations: readonly Violation[]): void => violations.forEach(this.onViolation);
     while (!life.isOver) {
@@ -32,7 +50,7 @@ export class Witness {
       const seen = new Map([...cache.list('Replica')].map(({ object }) => [keyOf(object), object.status]));
       tell(
         watcher.listed(
-          after,
+          cache.revision,
           [...cache.list('Replica')].map(({ object }) => [keyOf(object), { status: object.status }] as const),
         ),
       );
@@ -44,13 +62,13 @@ export class Witness {
             seen.set(keyOf(object), object.status);
             tell(
               watcher.delivered({
-                revision: Number(object.metadata.resourceVersion),
+                revision: simulatedVersions.revisionOf(Number(object.metadata.resourceVersion)),
                 key: keyOf(object),
                 after: type === 'DELETED' ? undefined : { status: object.status },
               }),
             );
           }
-          tell(watcher.reached(upTo));
+          tell(watcher.reached(simulatedVersions.revisionOf(upTo)));
         }
       } catch (error) {
         if (isBerthError(error, 'StoreClosed')) return;
@@ -61,4 +79,5 @@ export class Witness {
   }
 }
 
-const keyOf = ({ metadata }: BerthObject): string => `/s/Replica/${metadata.namespace}/${metadata.name}`;
+const keyOf = ({ kind, metadata: { namespace, name } }: BerthObject): string =>
+  statusKey(kind, namespace, name);

@@ -5,14 +5,17 @@ import { VirtualTime } from '../../env/virtual.js';
 import type { NodeStreams } from '../../model/node-stream.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Authority, Outcome, ReplicaRef } from '../../model/ports.js';
+import type { Versions } from '../../model/versions.js';
 import { MemoryStore } from '../../store/memory.js';
-import type { Transaction, TransactOutcome } from '../../store/contract.js';
+import { asRevision, type Transaction, type TransactOutcome } from '../../store/contract.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
 import type { Execution } from '../checkers/execution-witness.js';
 import { safetyCheckers } from '../checkers/safety-checkers.js';
+import { simulatedVersions } from '../checkers/simulated-versions.js';
 import { controllersWith, type ControllerShape, wholeControllers } from '../controller-defects.js';
 import { type FenceTerms, fenceWithout, wholeFence } from '../fence-terms.js';
 import type { Mutant } from '../mutant.js';
+import { versionsWith, wholeVersions } from '../watch-defects.js';
 import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
 import type { FaultEvent, FaultPlan } from './fault-plan.js';
@@ -68,8 +71,10 @@ export class World {
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
   readonly #store: MemoryStore;
+  readonly #versions: Versions;
   readonly #checkers = safetyCheckers();
   readonly #cutFromStore = new Set<string>();
+  readonly #breaks = new Map<string, number>();
   #failure: Error | undefined;
   #refused = 0;
   readonly #digest = createHash('sha256');
@@ -85,6 +90,7 @@ export class World {
     this.checks = new Checks(mutant?.kind === 'check' ? mutant.name : undefined);
     this.fence = mutant?.kind === 'fenceTerm' ? fenceWithout[mutant.name] : wholeFence;
     this.controllers = mutant?.kind === 'controller' ? controllersWith[mutant.name] : wholeControllers;
+    this.#versions = mutant?.kind === 'watch' ? versionsWith[mutant.name] : wholeVersions;
     this.wire = this.time.machine('wire').env;
     this.#store = new MemoryStore(this.time.machine('store').env);
     this.witness = new Witness((violation) => this.#violated([violation]));
@@ -126,18 +132,19 @@ export class World {
 
   /** What a life of a process needs to reach the store itself. */
   async reach(life: Life): Promise<Reach> {
-    const isCut = (): boolean => this.#cutFromStore.has(life.member.name);
+    const { name } = life.member;
+    const way = {
+      isCut: (): boolean => this.#cutFromStore.has(name),
+      breaks: (): number => this.#breaks.get(name) ?? 0,
+    };
     const shared = {
       store: this.#store,
       transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
       onAttempt: () => void this.attempts.push(this.time.nowMs),
       directed: (transaction: Transaction) => this.direct?.(transaction),
     };
-    const reach = await reachStore(
-      life,
-      new ProcessStore(shared, life, this.faults, this.wire, isCut),
-      this.checks,
-    );
+    const store = new ProcessStore(shared, life, this.faults, this.wire, way);
+    const reach = await reachStore(life, { store, versions: this.#versions, checks: this.checks });
     this.reaches.set(life.member, reach);
     return reach;
   }
@@ -191,7 +198,13 @@ export class World {
     const outcome = await operation;
     this.#refused += 1;
     if (outcome.kind !== 'Committed') return;
-    this.#violated([{ rule, revision: Number(outcome.revision), message: `${what} was committed` }]);
+    this.#violated([
+      {
+        rule,
+        revision: simulatedVersions.revisionOf(Number(outcome.revision)),
+        message: `${what} was committed`,
+      },
+    ]);
   }
 
   /**
@@ -207,10 +220,22 @@ export class World {
   }
 
   /** Cuts processes off from the store for a while; all of them unless some are named. */
-  cutFromStore(forMs: number, processes: readonly SimProcess[] = this.processes): void {
+  cutFromStore(forMs: number, processes: readonly SimProcess[] = this.processes, losesHistory = false): void {
     this.faults.count('storeCut');
     for (const { name } of processes) this.#cutFromStore.add(name);
-    this.wire.after(forMs, () => processes.forEach(({ name }) => this.#cutFromStore.delete(name)));
+    this.wire.after(forMs, () => {
+      if (losesHistory) this.#loseHistory(processes);
+      for (const { name } of processes) this.#cutFromStore.delete(name);
+    });
+  }
+
+  /** These were cut off for so long that their connections are broken, and what they missed is compacted. */
+  #loseHistory(processes: readonly SimProcess[]): void {
+    this.faults.count('historyLost');
+    for (const { name } of processes) this.#breaks.set(name, (this.#breaks.get(name) ?? 0) + 1);
+    this.#store
+      .compact(asRevision(this.history.revision))
+      .catch((error: unknown) => this.fail(error as Error));
   }
 
   /** Faults stop: cuts heal, whoever is down is started. */
@@ -236,6 +261,7 @@ export class World {
 
   checkWhole(): void {
     for (const checker of this.#checkers.all) this.#violated(checker.whole(this.history));
+    this.witness.whole();
   }
 
   fail(error: Error): void {
@@ -256,10 +282,11 @@ export class World {
     });
   }
 
-  #strike({ kind, forMs, target, other }: FaultEvent): void {
+  #strike({ kind, forMs, target, other, losesHistory }: FaultEvent): void {
     const member = this.processes[target % this.processes.length];
     const second = this.processes[other % this.processes.length];
     if (member === undefined || second === undefined) return;
+    if (kind === 'storeCut') return this.cutFromStore(forMs, [member], losesHistory);
     this.faults.count(kind);
     switch (kind) {
       case 'crash':
@@ -272,10 +299,6 @@ export class World {
       case 'partition':
         this.network.cut(member, second);
         this.wire.after(forMs, () => this.network.heal(member, second));
-        return;
-      case 'storeCut':
-        this.#cutFromStore.add(member.name);
-        this.wire.after(forMs, () => this.#cutFromStore.delete(member.name));
         return;
       case 'drift':
         // A machine that stands still and one whose clock runs slowly look the same to others.
