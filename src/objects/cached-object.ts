@@ -119,7 +119,7 @@ export class CacheEvent implements ObjectEvent {
 }
 
 /** The store's key of what an object is made from, besides its status. */
-export const storedUnder = (key: ObjectKey): string => {
+const storedUnder = (key: ObjectKey): string => {
   const view = recordViews.find(({ kind }) => kind === key.kind);
   return view === undefined ? `/o/${shownKey(key)}` : `${view.prefix}${key.name}`;
 };

@@ -17,6 +17,31 @@ async function openWithTenant(store: Store = new MemoryStore(realEnv())) {
   return opened;
 }
 
+/** A store whose watches are cut, and cannot be opened again, while `isCut`. */
+function cuttable(inner: Store) {
+  let stop = new AbortController();
+  let isCut = false;
+  const store: Store = {
+    read: (range, options) => inner.read(range, options),
+    transact: (transaction) => inner.transact(transaction),
+    compact: (revision) => inner.compact(revision),
+    close: () => inner.close(),
+    watch: (range, options) => {
+      if (isCut) throw new Error('cut off');
+      const signals = [stop.signal, ...(options.signal ? [options.signal] : [])];
+      return inner.watch(range, { ...options, signal: AbortSignal.any(signals) });
+    },
+  };
+  return {
+    store,
+    set isCut(value: boolean) {
+      isCut = value;
+      if (value) stop.abort();
+      else stop = new AbortController();
+    },
+  };
+}
+
 describe('the cache of objects', () => {
   it('hands back the very object that was written, without parsing it again', async () => {
     const { objects, cache } = await openWithTenant();
@@ -88,33 +113,13 @@ describe('the cache of objects', () => {
     await second.cache.close();
   });
 
-  it('[S11] goes on without a gap or a repetition when the history it needs is compacted away', async () => {
+  it('[S11] ends every watch with Expired when the history it needs is compacted away, and keeps nothing from before', async () => {
     const inner = new MemoryStore(realEnv());
-    let cut: (() => void) | undefined;
-    let isCutOff = false;
-    // A store whose watches can be cut: they end as if the reader had been too slow.
-    const store: Store = {
-      read: (range, options) => inner.read(range, options),
-      transact: (transaction) => inner.transact(transaction),
-      compact: (revision) => inner.compact(revision),
-      close: () => inner.close(),
-      watch: (range, options) => {
-        if (isCutOff) throw new Error('cut off');
-        const stop = new AbortController();
-        const watch = inner.watch(range, {
-          ...options,
-          signal: AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]),
-        });
-        cut = () => stop.abort();
-        return watch;
-      },
-    };
+    const link = cuttable(inner);
     const writer = await openWithTenant(inner);
-    await writer.objects.create(Workload, 'default', workload('kept'));
-    await writer.objects.create(Workload, 'default', workload('changed'));
-    await writer.objects.create(Workload, 'default', workload('deleted'));
-    const reader = await openObjects(store, realEnv());
-    const seen: string[] = [];
+    for (const name of ['kept', 'changed', 'deleted', 'anew'])
+      await writer.objects.create(Workload, 'default', workload(name));
+    const reader = await openObjects(link.store, realEnv());
     const stop = new AbortController();
     // Whoever keeps a picture of all records has the same one before and after.
     const records = new CachedRecords(reader.cache);
@@ -123,35 +128,58 @@ describe('the cache of objects', () => {
       (key, value) => (value === undefined ? picture.delete(key) : picture.set(key, value)),
       stop.signal,
     );
+    const before = reader.cache.version;
+    const seen: string[] = [];
     const watching = (async (): Promise<void> => {
-      for await (const { changes } of watchObjects(reader.cache, Workload, {
-        after: reader.cache.version,
-        signal: stop.signal,
-      })) {
+      for await (const { changes } of watchObjects(reader.cache, Workload, { after: before }))
         for (const { type, object } of changes) seen.push(`${type} ${object.metadata.name}`);
-      }
     })();
-    isCutOff = true;
-    cut?.();
+    const ended = watching.then(
+      () => 'quietly',
+      (error: unknown) => (isBerthError(error) ? error.code : error),
+    );
+    await writer.objects.create(Workload, 'default', workload('seen'));
+    await reader.cache.notOlderThan(writer.cache.revision);
+
+    link.isCut = true;
     await writer.objects.modify(Workload, keyOf('changed'), 'spec', (live) => ({
       ...live,
       spec: { ...live.spec, replicas: 7 },
     }));
     await writer.objects.delete(Workload, keyOf('deleted'));
+    await writer.objects.delete(Workload, keyOf('anew'));
+    await writer.objects.create(Workload, 'default', workload('anew'));
     await writer.objects.create(Workload, 'default', workload('new'));
-    await inner.compact(asRevision(writer.cache.revision));
-    isCutOff = false;
+    await inner.compact(writer.cache.revision);
+    link.isCut = false;
     await reader.cache.notOlderThan(writer.cache.revision);
-    await writer.objects.create(Workload, 'default', workload('later'));
-    await reader.cache.notOlderThan(writer.cache.revision);
-    await realEnv().sleep(5);
-    stop.abort();
-    await watching;
-    expect(seen.slice(0, 3).toSorted()).toEqual(['ADDED new', 'DELETED deleted', 'MODIFIED changed']);
-    expect(seen.slice(3)).toEqual(['ADDED later']);
+    expect(await ended).toBe('Expired');
+    expect(seen).toEqual(['ADDED seen']);
+    for (const after of [before, reader.objects.get(Workload, keyOf('seen')).metadata.resourceVersion])
+      await expect(watchObjects(reader.cache, Workload, { after: Number(after) }).next()).rejects.toSatisfy(
+        (error) => isBerthError(error, 'Expired'),
+      );
+
+    const shown = (opened: typeof reader) => [...opened.cache.list('Workload')].map(({ object }) => object);
+    expect(shown(reader)).toEqual(shown(writer));
+    expect(shown(reader).map(({ metadata }) => metadata.name)).toEqual([
+      'anew',
+      'changed',
+      'kept',
+      'new',
+      'seen',
+    ]);
     expect(picture).toEqual(new Map(records.entries('/')));
     expect(picture.has('/o/Workload/default/deleted')).toBe(false);
-    expect(picture.get('/o/Workload/default/later')).toBe(records.read('/o/Workload/default/later'));
+
+    const again = watchObjects(reader.cache, Workload, { after: reader.cache.version, signal: stop.signal });
+    await writer.objects.create(Workload, 'default', workload('later'));
+    const turn = (await again.next()).value;
+    expect(turn?.changes.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+      'ADDED later',
+    ]);
+    await expect.poll(() => picture.get('/o/Workload/default/later')).toBeDefined();
+    stop.abort();
     await writer.cache.close();
     await reader.cache.close();
   });

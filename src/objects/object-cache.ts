@@ -10,15 +10,10 @@ import {
   type Watch,
 } from '../store/contract.js';
 import { WatchBuffer } from '../store/watch-buffer.js';
-import {
-  CachedObject,
-  type CachedRecord,
-  CacheEvent,
-  type ObjectEvent,
-  storedUnder,
-} from './cached-object.js';
+import { CachedObject, type CachedRecord, CacheEvent, type ObjectEvent } from './cached-object.js';
 import type { Codec } from './codec.js';
-import { everythingRange, isShared, type ObjectKey, shownKey } from './keys.js';
+import { EventHistory } from './event-history.js';
+import { everythingRange, isShared, type ObjectKey } from './keys.js';
 import { ObjectSlots, type Slot } from './object-slots.js';
 import { readPages } from './read-pages.js';
 
@@ -30,10 +25,6 @@ interface HeldRecord extends CachedRecord {
 /** Told of every change of a record while it is taken in: be quick, never throw. Undefined: it is gone. */
 export type RecordListener = (storedKey: string, value: unknown) => void;
 
-// How many events a watcher may start behind the present. Older ones are Expired: list again.
-const eventsKeptMax = 20_000;
-// So many more may be there: to take one off the front of a long list costs as much as to take many.
-const eventsForgottenAtOnce = 1_000;
 const reconnectDelayMs = 200;
 
 /**
@@ -41,8 +32,8 @@ const reconnectDelayMs = 200;
  * watch, so that both show one revision. It serves reads, lists and watches.
  *
  * Invariants: the cache shows the state at `revision` exactly. Its watchers see each change of an object once,
- * in order: also when the store's own watch was cut (it resumes after the last revision seen) and when the
- * history it needed was compacted (it lists again and turns the difference into events).
+ * in order, also when the store's own watch was cut: it resumes after the last revision seen. When the history that
+ * the cache needs is compacted, it lists again, and every watcher ends with Expired.
  */
 export class ObjectCache {
   readonly #slots = new ObjectSlots();
@@ -52,10 +43,7 @@ export class ObjectCache {
   readonly #listeners = new Set<RecordListener>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly wake: () => void }>();
   readonly #stop = new AbortController();
-  #kept: ChangeSet<ObjectEvent>[] = [];
-  #keptEvents = 0;
-  // Events up to and including this revision are no longer kept.
-  #forgotten = asRevision(0);
+  readonly #history = new EventHistory();
   #revision = asRevision(0);
   // How often changes were taken in. Not their revision: one that was cut short is taken in again.
   #times = 0;
@@ -101,7 +89,8 @@ export class ObjectCache {
       },
     });
     for (const slot of this.#slots.all()) this.#slots.changed(slot);
-    this.#revision = this.#forgotten = revision;
+    this.#revision = revision;
+    this.#history.beginAt(revision);
     this.#following = this.#follow();
   }
 
@@ -125,7 +114,10 @@ export class ObjectCache {
     for (const entry of this.#records) if (entry[0].startsWith(prefix)) yield entry;
   }
 
-  /** Tells of every change of a record after the call, until the signal aborts; after a cut, of the difference. */
+  /**
+   * Tells of every change of a record after the call, until the signal aborts. Where history was lost the listener is told
+   * the difference: for each record its value now, also if it was deleted and made again meanwhile.
+   */
   listen(listener: RecordListener, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.#listeners.add(listener);
@@ -196,17 +188,12 @@ export class ObjectCache {
       () => this.#watchers.delete(buffer),
     );
     if (buffer.isEnded) return buffer;
-    if (options.after < this.#forgotten) {
-      buffer.end(
-        new BerthError(
-          'Expired',
-          `revision ${options.after} is too old; the cache remembers back to ${this.#forgotten}`,
-        ),
-      );
+    if (options.after < this.#history.begin) {
+      buffer.end(this.#expired(options.after));
       return buffer;
     }
     this.#watchers.add(buffer);
-    buffer.prime(this.#kept.filter((set) => set.revision > options.after));
+    buffer.prime(this.#history.after(options.after));
     return buffer;
   }
 
@@ -234,7 +221,12 @@ export class ObjectCache {
         page: (page) => entries.push(...page),
         restart: () => entries.splice(0),
       });
-      this.#publish({ revision, changes: this.#replaceAll(entries, revision) });
+      const before = this.#revision;
+      this.#replaceAll(entries);
+      this.#revision = revision;
+      // The difference is no event: an object that was deleted and made again would look changed.
+      this.#history.beginAt(revision);
+      for (const watcher of this.#watchers) watcher.end(this.#expired(before));
       this.#wake();
       return true;
     } catch {
@@ -242,37 +234,27 @@ export class ObjectCache {
     }
   }
 
-  /** Makes the cache show exactly these entries, and tells what that changed. */
-  #replaceAll(entries: readonly Entry[], revision: Revision): ObjectEvent[] {
-    const touched: Slot[] = [];
-    const time = (this.#times += 1);
-    const touch = (slot: Slot): void => this.#touch(slot, time, touched);
+  /** Makes the cache show exactly these entries. */
+  #replaceAll(entries: readonly Entry[]): void {
     const present = new Set<string>();
     for (const entry of entries) {
       present.add(entry.key);
       if (this.#records.get(entry.key)?.revision === entry.modRevision) continue;
       const record = this.#setRecord(entry);
-      if (record?.slot === undefined) continue;
-      touch(record.slot);
-      setPart(record.slot, entry.key, record);
+      if (record !== undefined) this.#showPart(entry.key, record.slot, record);
     }
-    for (const key of this.#records.keys()) {
+    for (const [key, { slot }] of this.#records) {
       if (present.has(key)) continue;
       this.#records.delete(key);
       this.#tell(key, undefined);
+      this.#showPart(key, slot, undefined);
     }
-    for (const slot of this.#slots.all()) {
-      if (slot.stored !== undefined && !present.has(storedUnder(slot.key))) {
-        touch(slot);
-        slot.stored = undefined;
-      }
-      if (slot.status !== undefined && !present.has(`/s/${shownKey(slot.key)}`)) {
-        touch(slot);
-        slot.status = undefined;
-      }
-    }
-    this.#revision = revision;
-    return this.#eventsOf(touched, revision);
+  }
+
+  #showPart(storedKey: string, slot: Slot | undefined, record: CachedRecord | undefined): void {
+    if (slot === undefined) return;
+    setPart(slot, storedKey, record);
+    this.#slots.changed(slot);
   }
 
   #apply(set: ChangeSet): void {
@@ -318,22 +300,17 @@ export class ObjectCache {
   }
 
   #publish(set: ChangeSet<ObjectEvent>): void {
-    if (set.changes.length > 0) {
-      this.#kept.push(set);
-      this.#keptEvents += set.changes.length;
-      if (this.#keptEvents > eventsKeptMax + eventsForgottenAtOnce) this.#forget();
-      for (const watcher of this.#watchers) watcher.push([set]);
-    }
+    if (set.changes.length === 0) return;
+    this.#history.keep(set);
+    for (const watcher of this.#watchers) watcher.push([set]);
   }
 
-  #forget(): void {
-    let count = 0;
-    for (; this.#keptEvents > eventsKeptMax; count++) {
-      const { changes, revision } = this.#kept[count] as ChangeSet<ObjectEvent>;
-      this.#keptEvents -= changes.length;
-      this.#forgotten = revision;
-    }
-    this.#kept.splice(0, count);
+  #expired(after: Revision): BerthError {
+    const { versions } = this;
+    return new BerthError(
+      'Expired',
+      `the changes after resourceVersion ${versions.upTo(after)} are no longer kept, only those after ${versions.upTo(this.#history.begin)}: list again`,
+    );
   }
 
   #wake(): void {

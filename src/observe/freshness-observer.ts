@@ -32,7 +32,9 @@ export class FreshnessObserver {
         else this.#seen(node, object as Lease);
       },
       () => {
-        for (const [node, lease] of this.#leases()) this.#seen(node, lease);
+        const leases = new Map(this.#leases());
+        for (const node of this.#freshness.nodes()) if (!leases.has(node)) this.#freshness.forget(node);
+        for (const [node, lease] of leases) this.#seen(node, lease);
       },
       signal,
       new Set(['Lease']),

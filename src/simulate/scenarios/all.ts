@@ -10,6 +10,7 @@ import { fenceEdge } from './fence-edge.js';
 import { gangExpiry } from './gang-expiry.js';
 import { h11 } from './lost-copy.js';
 import { lostDirectory } from './lost-directory.js';
+import { lostHistory } from './lost-history.js';
 import { lostNodes } from './lost-nodes.js';
 import { matrix } from './matrix.js';
 import { newLeader } from './new-leader.js';
@@ -46,6 +47,7 @@ export const scenarios: readonly Scenario[] = [
   fenceEdge,
   fenceChange,
   lostDirectory,
+  lostHistory,
   nodeSessions,
   agents,
   swarm,

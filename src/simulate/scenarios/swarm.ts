@@ -55,5 +55,5 @@ export const swarm: Scenario = {
     'L8',
     'L9',
   ],
-  mustOccur: [...callFaults, ...startFaults, ...eventFaults],
+  mustOccur: [...callFaults, ...startFaults, ...eventFaults, 'historyLost'],
 };
