@@ -17,9 +17,9 @@ import { type Freshness, ownStore, SharedStore } from '../objects/freshness.js';
 import { ObjectCache } from '../objects/object-cache.js';
 import { ObjectLister } from '../objects/object-list.js';
 import { ObjectStore } from '../objects/object-store.js';
-import { type Revision, type Store } from '../store/contract.js';
+import type { Store } from '../store/contract.js';
+import { compactHistory } from './compact-history.js';
 
-const compactionEveryMs = 60_000;
 // Grows when a cell's store is restored or replaced, which nothing does yet.
 const cellIncarnation = 1;
 
@@ -86,7 +86,7 @@ export async function openControlPlane(
   const collecting = new Collector({ objects, cache, env, kinds, tenantKind }).run(stop.signal);
   const limits = { ttlMs: eventsTtlMs, eventsMax: eventsMaxDefault };
   const retaining = new EventRetention({ objects, cache, env, eventKind, limits }).run(stop.signal);
-  const compacting = compactNowAndThen(store, cache, env, historyMs, stop.signal);
+  const compacting = compactHistory({ store, cache, env, historyMs }, stop.signal);
   return {
     cell,
     objects,
@@ -117,25 +117,5 @@ async function createBuiltIns(objects: ObjectStore, cache: ObjectCache): Promise
       // Another server on the same store was faster.
       if (!isBerthError(error, 'AlreadyExists')) throw error;
     }
-  }
-}
-
-/** Forgets history that is older than anybody should need. */
-async function compactNowAndThen(
-  store: Store,
-  cache: ObjectCache,
-  env: Env,
-  historyMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const seen: Revision[] = [];
-  while (!signal.aborted) {
-    seen.push(cache.revision);
-    if (seen.length > historyMs / compactionEveryMs) {
-      const oldest = seen.shift();
-      // A compaction that fails is tried again with the next; history only gets longer meanwhile.
-      if (oldest !== undefined && oldest > 0) await store.compact(oldest).catch(() => undefined);
-    }
-    await env.sleep(compactionEveryMs, signal).catch(() => undefined);
   }
 }

@@ -1,46 +1,47 @@
 import { asRevision, type ChangeSet, type Revision } from '../store/contract.js';
-import type { ObjectEvent } from './cached-object.js';
 
 /** How many events a watcher may resume behind the present. Older events are Expired: the client lists again. */
 export const eventsKeptMax = 20_000;
 // So many more may be kept: to take one off the front of a long list costs as much as to take many.
 const eventsForgottenAtOnce = 1_000;
 
-/** The last events of a cache, for watchers that resume. */
-export class EventHistory {
-  // Invariant: holds every event after `#begin`, in the order of revisions.
-  #sets: ChangeSet<ObjectEvent>[] = [];
+/** The last change sets of a cell, by the number of events that they make. */
+export class EventHistory<C> {
+  // Invariant: holds every set after `#begin`, in the order of revisions.
+  #sets: ChangeSet<C>[] = [];
   #events = 0;
   #begin = asRevision(0);
+
+  constructor(private readonly eventsOf: (set: ChangeSet<C>) => number) {}
 
   /** A watch may resume after this revision, and not after an earlier one. */
   get begin(): Revision {
     return this.#begin;
   }
 
-  /** Forgets all events; history begins anew at this revision. */
+  /** Forgets all sets; history begins anew at this revision. */
   beginAt(revision: Revision): void {
     this.#sets = [];
     this.#events = 0;
     this.#begin = revision;
   }
 
-  keep(set: ChangeSet<ObjectEvent>): void {
+  keep(set: ChangeSet<C>): void {
     this.#sets.push(set);
-    this.#events += set.changes.length;
+    this.#events += this.eventsOf(set);
     if (this.#events > eventsKeptMax + eventsForgottenAtOnce) this.#forget();
   }
 
-  after(revision: Revision): readonly ChangeSet<ObjectEvent>[] {
+  after(revision: Revision): readonly ChangeSet<C>[] {
     return this.#sets.filter((set) => set.revision > revision);
   }
 
   #forget(): void {
     let count = 0;
     for (; this.#events > eventsKeptMax; count++) {
-      const { changes, revision } = this.#sets[count] as ChangeSet<ObjectEvent>;
-      this.#events -= changes.length;
-      this.#begin = revision;
+      const set = this.#sets[count] as ChangeSet<C>;
+      this.#events -= this.eventsOf(set);
+      this.#begin = set.revision;
     }
     this.#sets.splice(0, count);
   }

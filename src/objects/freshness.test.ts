@@ -58,7 +58,7 @@ async function twoServers(story: (a: Server, b: Server, store: MemoryStore) => P
     const open = async (): Promise<Server> => {
       const lag = { readMs: 1, watchMs: 10, reads: 0, marks: 0 };
       const opened = await openObjects(lagging(inner, env, lag), env);
-      lag.reads = 0;
+      lag.reads = lag.marks = 0;
       return { ...opened, lag, freshness: new SharedStore({ ...opened, env }) };
     };
     const [a, b] = [await open(), await open()];

@@ -2,6 +2,7 @@ import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
 import type { Revision, Store } from '../store/contract.js';
 import { singleKey } from '../store/key-range.js';
+import { markKey, markValue } from './keys.js';
 import type { ObjectCache } from './object-cache.js';
 
 /** Makes a cache show everything that was acknowledged, by whichever server, before it is asked. */
@@ -12,8 +13,6 @@ export interface Freshness {
 /** For a store that this process has to itself: a write is answered when the cache shows it, so there is nothing to wait for. */
 export const ownStore: Freshness = { catchUp: () => Promise.resolve() };
 
-// In the range that the cache watches, and no object's key.
-const markKey = '/p/mark';
 // What the cache is behind by usually arrives within this; a mark costs a write.
 const patienceMs = 20;
 const waitMsMax = 3_000;
@@ -79,7 +78,7 @@ export class SharedStore implements Freshness {
     try {
       const outcome = await store.transact({
         guards: [],
-        writes: [{ kind: 'put', key: markKey, value: Buffer.alloc(0) }],
+        writes: [{ kind: 'put', key: markKey, value: markValue }],
       });
       if (outcome.kind === 'Committed') await this.#arrives(outcome.revision, waitMsMax);
       else await env.sleep(retryMs);

@@ -32,6 +32,11 @@ export const kindRange = (part: ObjectPart, kind: KindDefinition, namespace?: st
 /** Every key there is: one watch feeds the cache. */
 export const everythingRange: KeyRange = keysUnder('/');
 
+/** A key among them that is no object's. A reader of a watch that has seen a write of it has seen every change before it. */
+export const markKey = '/p/mark';
+/** Like every value, one that is JSON. */
+export const markValue: Uint8Array = Buffer.from('null');
+
 /** Objects and records of the authority, as against what the cell knows of itself. */
 export const isShared = (storedKey: string): boolean =>
   /^\/[aelost]\//.test(storedKey) || storedKey === fenceKey || storedKey === pastEpochKey;

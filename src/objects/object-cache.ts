@@ -15,6 +15,7 @@ import type { Codec } from './codec.js';
 import { EventHistory } from './event-history.js';
 import { everythingRange, isShared, type ObjectKey } from './keys.js';
 import { ObjectSlots, type Slot } from './object-slots.js';
+import { recentChanges } from './recent-changes.js';
 import { readPages } from './read-pages.js';
 
 /** Keeps the way to its slot, so that the key is taken apart once and not with every change. */
@@ -26,6 +27,8 @@ interface HeldRecord extends CachedRecord {
 export type RecordListener = (storedKey: string, value: unknown) => void;
 
 const reconnectDelayMs = 200;
+// How many change sets a start takes in before others get a turn.
+const setsPerStretch = 500;
 
 /**
  * The only read cache over a store: every object and every record of the authority in memory, fed by one store
@@ -43,7 +46,7 @@ export class ObjectCache {
   readonly #listeners = new Set<RecordListener>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly wake: () => void }>();
   readonly #stop = new AbortController();
-  readonly #history = new EventHistory();
+  readonly #history = new EventHistory<ObjectEvent>(({ changes }) => changes.length);
   #revision = asRevision(0);
   // How often changes were taken in. Not their revision: one that was cut short is taken in again.
   #times = 0;
@@ -72,26 +75,52 @@ export class ObjectCache {
     return this.parts.versions;
   }
 
-  /** Reads everything once, then follows the store until it is closed. */
+  /**
+   * Reads everything as it was when the history begins that is worth having, takes in the changes since then as it takes
+   * in every change, and then follows the store until it is closed. So a watch from before the start can resume. Where
+   * history cannot be had, the cache starts at the present and without events. Nobody may look before this resolves.
+   */
   async start(): Promise<void> {
-    const { store, env } = this.parts;
-    // Page by page into the cache: the bytes of all objects together would be most of the memory of an idle server.
-    const revision = await readPages(store, everythingRange, env, {
-      page: (entries) => {
-        for (const entry of entries) {
-          const record = this.#setRecord(entry);
-          if (record?.slot !== undefined) setPart(record.slot, entry.key, record);
-        }
-      },
-      restart: () => {
-        this.#slots.clear();
-        this.#records.clear();
-      },
-    });
-    for (const slot of this.#slots.all()) this.#slots.changed(slot);
-    this.#revision = revision;
-    this.#history.beginAt(revision);
+    if (!(await this.#startInThePast())) await this.#load();
     this.#following = this.#follow();
+  }
+
+  async #startInThePast(): Promise<boolean> {
+    const { store, env } = this.parts;
+    try {
+      const recent = await recentChanges(store, env);
+      if (recent === undefined) return false;
+      await this.#load(recent.begin);
+      for (const [index, set] of recent.after(recent.begin).entries()) {
+        this.#apply(set);
+        if ((index + 1) % setsPerStretch === 0) await env.yield();
+      }
+      return true;
+    } catch (error) {
+      // History was compacted meanwhile, or the store is away: a start at the present finds out.
+      if (!isBerthError(error)) throw error;
+      return false;
+    }
+  }
+
+  /** Reads everything, as it was at a revision or as it is. */
+  async #load(at?: Revision): Promise<void> {
+    const { store, env } = this.parts;
+    const clear = (): void => {
+      this.#slots.clear();
+      this.#records.clear();
+    };
+    clear();
+    // Page by page into the cache: the bytes of all objects together would be most of the memory of an idle server.
+    const page = (entries: readonly Entry[]): void => {
+      for (const entry of entries) {
+        const record = this.#setRecord(entry);
+        if (record?.slot !== undefined) setPart(record.slot, entry.key, record);
+      }
+    };
+    this.#revision = await readPages(store, everythingRange, env, { page, restart: clear }, at);
+    for (const slot of this.#slots.all()) this.#slots.changed(slot);
+    this.#history.beginAt(this.#revision);
   }
 
   async close(): Promise<void> {

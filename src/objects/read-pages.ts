@@ -8,20 +8,27 @@ const entriesPerPage = 500;
 export interface PageReader {
   /** The next entries, in order of keys. */
   page(entries: readonly Entry[]): void;
-  /** Compaction has overtaken the reading: what came so far is to be forgotten, it comes again from the start. */
+  /** Compaction has overtaken a reading of the present: what came so far is to be forgotten, it comes again from the start. */
   restart(): void;
 }
 
-/** Hands over a whole range at one revision, page by page with room for others in between. Nothing is kept here. */
+/**
+ * Hands over a whole range at one revision, page by page with room for others in between. Nothing is kept here. A past
+ * revision that is compacted meanwhile is Expired.
+ */
 export async function readPages(
   store: Store,
   range: KeyRange,
   env: Env,
   reader: PageReader,
+  at?: Revision,
 ): Promise<Revision> {
   for (;;) {
     try {
-      const first = await store.read(range, { limit: entriesPerPage });
+      const first = await store.read(range, {
+        limit: entriesPerPage,
+        ...(at !== undefined && { revision: at }),
+      });
       const { revision } = first;
       reader.page(first.entries);
       let last = first.entries.at(-1);
@@ -35,7 +42,7 @@ export async function readPages(
       }
       return revision;
     } catch (error) {
-      if (!isBerthError(error, 'Expired')) throw error;
+      if (at !== undefined || !isBerthError(error, 'Expired')) throw error;
       reader.restart();
     }
   }

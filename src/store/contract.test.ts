@@ -520,6 +520,17 @@ describe.each([...backends(), etcdOfThree()])('the store contract on $name', (ba
       ]);
     });
 
+    it('is told to a watch that comes too late, with the revision that history begins at', async () => {
+      const first = await write(store, put('/a', '1'));
+      const second = await write(store, put('/a', '2'));
+      await write(store, put('/a', '3'));
+      await store.compact(second);
+      await expect(store.watch(everyKey, { after: first }).next()).rejects.toMatchObject({
+        code: 'Expired',
+        details: { historyBeginsAt: second },
+      });
+    });
+
     it('keeps the state at the compacted revision readable while it is being overwritten', async () => {
       await write(store, put('/a', '1'), put('/b', '1'), put('/c', '1'));
       const second = await write(store, put('/a', '2'), remove('/b'));

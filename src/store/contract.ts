@@ -105,8 +105,8 @@ export interface WatchOptions {
 
 /**
  * Yields whatever has arrived since the last turn: a non-empty list of change sets. Ends with an error when
- * it cannot go on without a gap: Expired (the history was compacted away: list again), SlowWatcher (watch
- * again), StoreClosed.
+ * it cannot go on without a gap: Expired (the history was compacted away: list again; the detail `historyBeginsAt` is
+ * the earliest revision to watch after), SlowWatcher (watch again), StoreClosed.
  */
 export interface Watch<C = Change> {
   next(): Promise<IteratorResult<readonly ChangeSet<C>[], undefined>>;

@@ -3,7 +3,9 @@ import type { Revision } from './contract.js';
 
 export function expired(revision: number, compacted?: number): BerthError {
   const until = compacted === undefined ? '' : `; history begins at ${compacted}`;
-  return new BerthError('Expired', `revision ${revision} has been compacted${until}`);
+  return new BerthError('Expired', `revision ${revision} has been compacted${until}`, {
+    ...(compacted !== undefined && { details: { historyBeginsAt: compacted } }),
+  });
 }
 
 export function futureRevision(revision: Revision, current?: Revision): BerthError {

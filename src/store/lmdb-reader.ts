@@ -156,8 +156,10 @@ export class LmdbReader {
   }
 
   #logged(revision: Revision, key: string): Version | undefined {
-    const record = this.database.getBinary(logKey(revision));
-    return record === undefined ? undefined : findInLog(asBuffer(record), revision, key);
+    // A record has all changes of its transaction, so only the one that is asked for is copied from lmdb's memory.
+    const record = this.database.getBinaryFast(logKey(revision));
+    const found = record === undefined ? undefined : findInLog(record, revision, key);
+    return found === undefined ? undefined : { ...found, value: Buffer.from(found.value) };
   }
 
   #version(recordKey: Buffer): Version | undefined {
