@@ -61,7 +61,7 @@ export async function openControlPlane(
   const codec = new Codec();
   const cache = new ObjectCache({ store, env, codec, base });
   await cache.start();
-  const freshness = isShared ? new SharedStore({ store, cache, env }) : ownStore;
+  const freshness = isShared ? new SharedStore({ store, cache, env }) : ownStore(cache);
   const validator = new Validator();
   const objects = new ObjectStore({
     store,

@@ -48,7 +48,7 @@ export async function reachStore(life: Life, store: Store, checks: Checks): Prom
     ...{ store, cache, codec, env, base: 0, tenantKind },
     admission: new Admission(validator),
     // What its writes are decided on may be old: they are guarded, and being old is part of the world.
-    freshness: ownStore,
+    freshness: ownStore(cache),
   });
   const objects = new CachedObjects({ objects: objectStore, cache, manager: life.member.name });
   return {
