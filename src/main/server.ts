@@ -35,6 +35,7 @@ import { JoinResource } from '../serve/join-resource.js';
 import { Metrics } from '../serve/metrics.js';
 import { NodeWire } from '../serve/node-wire.js';
 import { openApiDocuments } from '../serve/openapi-documents.js';
+import { Readiness } from '../serve/readiness.js';
 import { ConnectedSessions } from '../serve/sessions/connected-sessions.js';
 import { ReplicaSessions } from '../serve/sessions/replica-sessions.js';
 import { Upgrades } from '../serve/upgrades.js';
@@ -172,6 +173,8 @@ async function open(
     watchers: () => cache.watchers(),
     audit: () => audit.health(),
   });
+  const readiness = new Readiness({ freshness, env, onProblem, onDefect });
+  metrics.watchReadiness(() => readiness.notReady() === undefined);
   const limits = options.decisionLimits ?? decisionLimitsDefault;
   const kept = await openDecisionLog({ dir, limits, env, onProblem });
   opened.push(() => kept.close());
@@ -221,14 +224,15 @@ async function open(
         ...{ records: new CachedRecords(cache), env, plugins },
         ages: (node) => ages(node),
       }),
+      server: () => ({ name: log.server, notReady: readiness.notReady() }),
     }),
   });
   const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
   const forwarding = new ForwardingAuthority({
     ...{ local: controlPlane.authority, holder, env },
     leader: () => leaderIn(cache),
-    send: async (to, operation, input) =>
-      (await peers.at(to)).ask(`/apis/authority.berth.dev/v1/operations/${operation}`, input),
+    send: async (to, operation, input, signal) =>
+      (await peers.at(to)).ask(`/apis/authority.berth.dev/v1/operations/${operation}`, input, { signal }),
     onOperation: (route, outcome) => metrics.control.operation(route, outcome),
   });
   const hub = new NodeHub({
@@ -246,7 +250,7 @@ async function open(
   const upgrades = new Upgrades({ nodes, connected, replicas, audit, env });
   const nodeKeyHash = (node: string): Promise<string | undefined> => joins.keyHashOf(node);
   const known = { certificates, tokens, tenantUid, nodeKeyHash };
-  const parts = { api, env, ...known, audit, metrics, upgrades, onDefect };
+  const parts = { api, env, ...known, audit, metrics, upgrades, readiness, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);
   opened.push(() => http.close());
 
@@ -279,6 +283,7 @@ async function open(
   const loops = [
     nowAndThen(loop, renewalLookMs, () => certificates.renewIfDue(env.clock.wall())),
     nowAndThen(loop, tokenPruneMs, () => tokens.prune()),
+    readiness.run(stop.signal),
   ];
   opened.push(async () => {
     stop.abort();
