@@ -28,7 +28,7 @@ const forget = {
 
 // docs/api.md promises 3 s. The rest is for a machine that does other things at the same time.
 const answerMsMax = 4_000;
-// One look a second, and 3 s for it to fail.
+// A server looks every second, and a look fails within 3 s.
 const notReadyMsMax = 5_000;
 // An election, and a look.
 const readyMsMax = 15_000;

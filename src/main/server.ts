@@ -36,7 +36,7 @@ import { Metrics } from '../serve/metrics.js';
 import { NodeWire } from '../serve/node-wire.js';
 import { openApiDocuments } from '../serve/openapi-documents.js';
 import { Readiness } from '../serve/readiness.js';
-import { ConnectedSessions } from '../serve/sessions/connected-sessions.js';
+import { answerMs, ConnectedSessions } from '../serve/sessions/connected-sessions.js';
 import { ReplicaSessions } from '../serve/sessions/replica-sessions.js';
 import { Upgrades } from '../serve/upgrades.js';
 import { lockDirectory } from '../store/directory-lock.js';
@@ -101,6 +101,7 @@ const adminCertificateMs = 365 * 24 * 3_600_000;
 const renewalLookMs = 3_600_000;
 const tokenPruneMs = 10 * 60_000;
 const leaseSecondsShared = 15;
+const wayMs = 2_000;
 
 /** An API server over a store. What was opened is closed again, also when the rest fails. */
 export async function server(options: ServerOptions): Promise<Running> {
@@ -188,12 +189,17 @@ async function open(
   let others: () => Promise<readonly OtherServer[]> = () => Promise.resolve([]);
   const peers = new PeerClients({ env, authority: certificates.authority });
   opened.push(() => peers.close());
+  // The other server waits for the node, and answers after that.
+  const sessionPeers = new PeerClients({
+    ...{ env, authority: certificates.authority, timeoutMs: answerMs + wayMs },
+  });
+  opened.push(() => sessionPeers.close());
   const connected = new ConnectedSessions({
     env,
     tell: (node, id, request) => hub.attach(node, id, request),
     lastRenewedAt: (node) => leaseIn(cache, nodeLeaseName(node))?.spec.renewedAt,
   });
-  const sessions = new CellSessions({ here: connected, others: () => others(), peers });
+  const sessions = new CellSessions({ here: connected, others: () => others(), peers: sessionPeers });
   const usageHere: Usage = { list: (tenant) => Promise.resolve(hub.usage(tenant)) };
   const openapi = openApiDocuments(kinds, version);
   const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });

@@ -36,7 +36,7 @@ it('a server is ready while it can catch up with the store, says once when it ca
     await running;
   });
   await world.run(60_000);
-  // It looked at 6 s, half a second after the cut, and what it has not been ready for counts from then.
+  // The first look after the cut begins half a second later, and the duration counts from that look.
   expect(seen).toEqual([
     undefined,
     { forMs: 3_500, message: 'no leader' },

@@ -13,7 +13,7 @@ const lookEveryMs = 1_000;
 
 /**
  * Whether this server can answer for the cell: it is up to date with the store, or was a moment ago. Looks every second, so
- * that whoever asks has an answer at once. What other servers do does not count: this one can do without them.
+ * that whoever asks has an answer at once. A server can do without the others, so they do not count.
  */
 export class Readiness {
   #notReady: { readonly since: MonotonicInstant; readonly message: string } | undefined;

@@ -11,7 +11,7 @@ const refusedAfterMs = 10;
  * and no other request got one meanwhile. During an outage requests are refused at once: a caller that makes several
  * requests, or tries again, waits for the cluster only once. A probe ends the outage.
  *
- * Invariant: a refused request was never sent, so nothing of it is applied.
+ * Invariant: a refused request is never sent, and therefore never applied.
  */
 export class EtcdOutage {
   readonly #stop = new AbortController();
