@@ -18,6 +18,9 @@ export interface EtcdCluster {
   kill(member: number): Promise<void>;
   /** Starts a killed member again on the data it had. */
   restart(member: number): Promise<void>;
+  /** Stops one member with SIGSTOP: its connections stay open and nothing answers on them. */
+  freeze(member: number): void;
+  thaw(member: number): void;
   stop(): Promise<void>;
 }
 
@@ -116,6 +119,8 @@ export async function startEtcd(
       start(at(index));
       await healthy(at(index));
     },
+    freeze: (index) => void at(index).process?.kill('SIGSTOP'),
+    thaw: (index) => void at(index).process?.kill('SIGCONT'),
     leader: async () => {
       for (const [index, member] of members.entries()) {
         if (/^etcd_server_is_leader 1$/m.test(await get(`${member.clientUrl}/metrics`, certificates)))

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Env } from '../env/env.js';
+import { msBetween } from '../env/instant.js';
 import { VirtualTime } from '../env/virtual.js';
 import { BerthError } from '../model/errors.js';
 import type { Forget, Proposal, Report } from '../model/ports.js';
@@ -13,8 +15,11 @@ const committed = { kind: 'Committed', revision: '7' };
 
 /** A forwarding authority over a real one, with the answers of another server given. */
 async function inWorld(
-  options: { leader?: ReturnType<ForwardingParts['leader']>; answer?: () => unknown },
-  act: (authority: ForwardingAuthority, sleep: (ms: number) => Promise<void>) => Promise<unknown>,
+  options: {
+    leader?: ReturnType<ForwardingParts['leader']>;
+    answer?: (env: Env, signal: AbortSignal) => unknown;
+  },
+  act: (authority: ForwardingAuthority, sleep: (ms: number) => Promise<void>, env: Env) => Promise<unknown>,
 ) {
   const world = new VirtualTime({ seed: 1 });
   const sent: string[] = [];
@@ -25,13 +30,13 @@ async function inWorld(
     const authority = new ForwardingAuthority({
       ...{ local: opened.authority, holder: 'me', env },
       leader: () => ('leader' in options ? options.leader : { holder: 'other', address: 'https://other' }),
-      send: async (address, operation) => {
+      send: async (address, operation, _, signal) => {
         sent.push(`${operation} ${address}`);
-        return options.answer === undefined ? committed : options.answer();
+        return options.answer === undefined ? committed : options.answer(env, signal);
       },
       onOperation: (route, outcome) => counted.push(`${route} ${outcome}`),
     });
-    results.push(await act(authority, (ms) => env.sleep(ms)));
+    results.push(await act(authority, (ms) => env.sleep(ms), env));
     await opened.cache.close();
   });
   await world.run(60_000);
@@ -94,12 +99,46 @@ describe('an account operation', () => {
       { answer: failing('ServerUnreachable') },
       async (authority, sleep) => {
         for (let n = 0; n < 5; n++) await authority.forget(forget);
-        await sleep(1_000);
+        await sleep(5_000);
         await authority.forget(forget);
       },
     );
     expect(sent).toHaveLength(2);
     expect(counted).toEqual(Array.from({ length: 6 }, () => 'local AlreadyCommitted'));
+  });
+
+  it.each<[string, NonNullable<Parameters<typeof inWorld>[0]['answer']>, object]>([
+    [
+      'the holder refuses late',
+      async (env) => {
+        await env.sleep(2_500);
+        throw new BerthError('StoreUnavailable', 'no leader');
+      },
+      { code: 'StoreUnavailable', message: 'no leader' },
+    ],
+    [
+      'the holder does not answer what it was sent',
+      async (env, signal) => {
+        await env.sleep(60_000, signal).catch(() => undefined);
+        throw new BerthError('UnknownOutcome', 'sent');
+      },
+      { kind: 'UnknownOutcome' },
+    ],
+    [
+      'no connection to the holder opens',
+      (env, signal) => env.sleep(60_000, signal),
+      { code: 'ServerUnreachable', message: 'no connection to the authority within 3000 ms' },
+    ],
+  ])('is answered within 3 s when %s, and the next is done here', async (_, answer, expected) => {
+    const done = await inWorld({ answer }, async (authority, _sleep, env) => {
+      const startedAt = env.clock.monotonic();
+      const first = await authority.forget(forget).catch((error: unknown) => error);
+      const tookMs = msBetween(startedAt, env.clock.monotonic());
+      return { first, tookMs, next: await authority.forget(forget) };
+    });
+    expect(done.result).toMatchObject({ first: expected, next: { kind: 'AlreadyCommitted' } });
+    expect((done.result as { tookMs: number }).tookMs).toBeLessThanOrEqual(3_000);
+    expect(done.sent).toHaveLength(1);
   });
 
   it('of many proposals has an outcome for each, also when none came back', async () => {

@@ -1,6 +1,6 @@
 import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween } from '../env/instant.js';
-import { errorTable, isBerthError } from '../model/errors.js';
+import { BerthError, errorTable, isBerthError } from '../model/errors.js';
 import type * as ports from '../model/ports.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { Epoch } from '../model/records.js';
@@ -37,15 +37,26 @@ export interface ForwardingParts {
    * Has another server do an operation and gives its answer. A BerthError that does not ask to read back means for
    * certain that nothing was done.
    */
-  readonly send: (address: string, operation: ForwardedOperation, input: unknown) => Promise<unknown>;
+  readonly send: (
+    address: string,
+    operation: ForwardedOperation,
+    input: unknown,
+    /** Aborts when the time for an answer is up, with a BerthError that holds for what was not sent by then. */
+    signal: AbortSignal,
+  ) => Promise<unknown>;
   readonly onOperation: (route: 'local' | 'forwarded', outcome: string) => void;
   readonly env: Env;
 }
 
 type Outcome<T> = ports.Outcome<T>;
 
-// After a server could not be reached operations are done here for this long, rather than waiting for it each time.
-const avoidMs = 1_000;
+// How long the other server has for its answer.
+const answerMsMax = 3_000;
+// After a refusal within this time the operation is done here at once. After a later refusal the caller hears of it instead: an
+// attempt here could take as long again.
+const anewWithinMs = 400;
+// After a server did not answer, or refused, operations are done here for this long, rather than waiting for it each time.
+const avoidMs = 5_000;
 const outcomeKinds: readonly unknown[] = ['Committed', 'AlreadyCommitted', 'Rejected', 'UnknownOutcome'];
 
 /**
@@ -148,24 +159,44 @@ export class ForwardingAuthority implements ports.Authority {
     count: number,
     here: () => Promise<readonly Outcome<T>[]>,
   ): Promise<readonly Outcome<T>[]> {
-    const { onOperation, send } = this.parts;
+    const { onOperation } = this.parts;
     const address = this.#elsewhere();
     if (address !== undefined) {
-      const outcomes = await send(address, operation, input).then(
-        (answer) => outcomesIn<T>(operation, answer, count),
-        (error: unknown) => {
-          const message = `the authority at ${address}: ${error instanceof Error ? error.message : String(error)}`;
-          if (!isCertain(error)) return unknown<T>(count, message);
-          this.#avoided = { address, since: this.parts.env.clock.monotonic() };
-          return undefined;
-        },
-      );
+      const outcomes = await this.#there<T>(address, operation, input, count);
       for (const { kind } of outcomes ?? []) onOperation('forwarded', kind);
       if (outcomes !== undefined) return outcomes;
     }
     const outcomes = await here();
     for (const { kind } of outcomes) onOperation('local', kind);
     return outcomes;
+  }
+
+  /** Has it done by another server. Undefined: nothing was done there for certain, and it is to be done here. */
+  async #there<T>(
+    address: string,
+    operation: ForwardedOperation,
+    input: unknown,
+    count: number,
+  ): Promise<readonly Outcome<T>[] | undefined> {
+    const { env, send } = this.parts;
+    const startedAt = env.clock.monotonic();
+    const tooLong = new AbortController();
+    const timer = env.after(answerMsMax, () =>
+      tooLong.abort(
+        new BerthError('ServerUnreachable', `no connection to the authority within ${answerMsMax} ms`),
+      ),
+    );
+    try {
+      return outcomesIn<T>(operation, await send(address, operation, input, tooLong.signal), count);
+    } catch (error) {
+      this.#avoided = { address, since: env.clock.monotonic() };
+      const message = `the authority at ${address}: ${error instanceof Error ? error.message : String(error)}`;
+      if (!isCertain(error)) return unknown<T>(count, message);
+      if (msBetween(startedAt, env.clock.monotonic()) > anewWithinMs) throw error;
+      return undefined;
+    } finally {
+      timer.cancel();
+    }
   }
 
   /** Where operations go; undefined: they are done here. */

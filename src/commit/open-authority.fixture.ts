@@ -38,7 +38,7 @@ export async function openAuthority(store: Store, env: Env, options: Partial<Aut
     env,
     admission: new Admission(validator),
     tenantKind,
-    freshness: ownStore,
+    freshness: ownStore(cache),
   });
   const authority = new CommitAuthority({ store, cache, codec, env, cell: 1, ...options });
   return { store, env, cache, objects, authority };

@@ -63,7 +63,7 @@ export async function openControlPlane(
   const versions = new Versions(base);
   const cache = new ObjectCache({ store, env, codec, versions });
   await cache.start();
-  const freshness = isShared ? new SharedStore({ store, cache, env }) : ownStore;
+  const freshness = isShared ? new SharedStore({ store, cache, env }) : ownStore(cache);
   const validator = new Validator();
   const objects = new ObjectStore({
     store,

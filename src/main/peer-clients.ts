@@ -4,7 +4,7 @@ import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import type { CertificateAuthority } from '../serve/identity/authority-certificate.js';
 
 const certificateMs = 24 * 3_600_000;
-const timeoutMs = 5_000;
+const timeoutMsDefault = 5_000;
 // Servers of one cell are few; past this the client that was made first is closed.
 const clientsMax = 16;
 
@@ -20,7 +20,18 @@ interface Connected {
 export class PeerClients {
   readonly #connected = new Map<string, Connected>();
 
-  constructor(private readonly parts: { readonly env: Env; readonly authority: CertificateAuthority }) {}
+  readonly #timeoutMs: number;
+
+  constructor(
+    private readonly parts: {
+      readonly env: Env;
+      readonly authority: CertificateAuthority;
+      /** How long an answer may take. */
+      readonly timeoutMs?: number;
+    },
+  ) {
+    this.#timeoutMs = parts.timeoutMs ?? timeoutMsDefault;
+  }
 
   at(address: string): Promise<BerthClient> {
     const { env } = this.parts;
@@ -48,7 +59,7 @@ export class PeerClients {
   #retire(address: string, { client }: Connected): void {
     this.#connected.delete(address);
     this.parts.env.after(
-      2 * timeoutMs,
+      2 * this.#timeoutMs,
       () => void client.then((last) => last.close()).catch(() => undefined),
     );
   }
@@ -64,7 +75,7 @@ export class PeerClients {
         ...{ url: address, ca: authority.certificatePem, cert: certificatePem, key: privateKeyPem },
         ...{ token: undefined, namespace: 'default' },
       },
-      ...{ env, timeoutMs },
+      ...{ env, timeoutMs: this.#timeoutMs },
       retries: { attemptsMax: 1 },
     });
   }

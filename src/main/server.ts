@@ -35,7 +35,8 @@ import { JoinResource } from '../serve/join-resource.js';
 import { Metrics } from '../serve/metrics.js';
 import { NodeWire } from '../serve/node-wire.js';
 import { openApiDocuments } from '../serve/openapi-documents.js';
-import { ConnectedSessions } from '../serve/sessions/connected-sessions.js';
+import { Readiness } from '../serve/readiness.js';
+import { answerMs, ConnectedSessions } from '../serve/sessions/connected-sessions.js';
 import { ReplicaSessions } from '../serve/sessions/replica-sessions.js';
 import { Upgrades } from '../serve/upgrades.js';
 import { lockDirectory } from '../store/directory-lock.js';
@@ -100,6 +101,7 @@ const adminCertificateMs = 365 * 24 * 3_600_000;
 const renewalLookMs = 3_600_000;
 const tokenPruneMs = 10 * 60_000;
 const leaseSecondsShared = 15;
+const wayMs = 2_000;
 
 /** An API server over a store. What was opened is closed again, also when the rest fails. */
 export async function server(options: ServerOptions): Promise<Running> {
@@ -172,6 +174,8 @@ async function open(
     watchers: () => cache.watchers(),
     audit: () => audit.health(),
   });
+  const readiness = new Readiness({ freshness, env, onProblem, onDefect });
+  metrics.watchReadiness(() => readiness.notReady() === undefined);
   const limits = options.decisionLimits ?? decisionLimitsDefault;
   const kept = await openDecisionLog({ dir, limits, env, onProblem });
   opened.push(() => kept.close());
@@ -185,12 +189,17 @@ async function open(
   let others: () => Promise<readonly OtherServer[]> = () => Promise.resolve([]);
   const peers = new PeerClients({ env, authority: certificates.authority });
   opened.push(() => peers.close());
+  // The other server waits for the node, and answers after that.
+  const sessionPeers = new PeerClients({
+    ...{ env, authority: certificates.authority, timeoutMs: answerMs + wayMs },
+  });
+  opened.push(() => sessionPeers.close());
   const connected = new ConnectedSessions({
     env,
     tell: (node, id, request) => hub.attach(node, id, request),
     lastRenewedAt: (node) => leaseIn(cache, nodeLeaseName(node))?.spec.renewedAt,
   });
-  const sessions = new CellSessions({ here: connected, others: () => others(), peers });
+  const sessions = new CellSessions({ here: connected, others: () => others(), peers: sessionPeers });
   const usageHere: Usage = { list: (tenant) => Promise.resolve(hub.usage(tenant)) };
   const openapi = openApiDocuments(kinds, version);
   const objects = new CachedObjects({ ...controlPlane, manager: 'berth-controllers' });
@@ -221,14 +230,15 @@ async function open(
         ...{ records: new CachedRecords(cache), env, plugins },
         ages: (node) => ages(node),
       }),
+      server: () => ({ name: log.server, notReady: readiness.notReady() }),
     }),
   });
   const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
   const forwarding = new ForwardingAuthority({
     ...{ local: controlPlane.authority, holder, env },
     leader: () => leaderIn(cache),
-    send: async (to, operation, input) =>
-      (await peers.at(to)).ask(`/apis/authority.berth.dev/v1/operations/${operation}`, input),
+    send: async (to, operation, input, signal) =>
+      (await peers.at(to)).ask(`/apis/authority.berth.dev/v1/operations/${operation}`, input, { signal }),
     onOperation: (route, outcome) => metrics.control.operation(route, outcome),
   });
   const hub = new NodeHub({
@@ -246,7 +256,7 @@ async function open(
   const upgrades = new Upgrades({ nodes, connected, replicas, audit, env });
   const nodeKeyHash = (node: string): Promise<string | undefined> => joins.keyHashOf(node);
   const known = { certificates, tokens, tenantUid, nodeKeyHash };
-  const parts = { api, env, ...known, audit, metrics, upgrades, onDefect };
+  const parts = { api, env, ...known, audit, metrics, upgrades, readiness, onDefect };
   const http = await HttpServer.start(parts, listen.host, listen.port);
   opened.push(() => http.close());
 
@@ -279,6 +289,7 @@ async function open(
   const loops = [
     nowAndThen(loop, renewalLookMs, () => certificates.renewIfDue(env.clock.wall())),
     nowAndThen(loop, tokenPruneMs, () => tokens.prune()),
+    readiness.run(stop.signal),
   ];
   opened.push(async () => {
     stop.abort();

@@ -11,6 +11,7 @@ import { AgentSessions } from '../agent/sessions/agent-sessions.js';
 import { Wheel } from '../agent/wheel.js';
 import { realEnv } from '../env/real.js';
 import type { NodeBinding } from '../model/node-stream.js';
+import type { SessionDial } from '../model/sessions.js';
 
 export interface SessionNode {
   /** Writes as an execution of a replica. */
@@ -27,8 +28,10 @@ export async function startSessionNode(parts: {
   /** A kubeconfig by which the server knows it as the node. */
   readonly kubeconfig: string;
   readonly dir: string;
+  /** How long it takes to answer what its stream tells it of; by default no time. */
+  readonly answersAfterMs?: number;
 }): Promise<SessionNode> {
-  const { node, dir } = parts;
+  const { node, dir, answersAfterMs = 0 } = parts;
   const env = realEnv();
   const access = await readKubeconfig({ path: parts.kubeconfig });
   const connection = await NodeConnection.open({ access: () => access, env, onProblem: () => undefined });
@@ -44,8 +47,14 @@ export async function startSessionNode(parts: {
   });
   const logs = new KeptLogs({ dir, env, isLive: () => true });
   const isOver = (uid: string): boolean => over.has(uid);
+  const dial: SessionDial = {
+    dial: async (at, id) => {
+      await env.sleep(answersAfterMs);
+      return connection.dial(at, id);
+    },
+  };
   const sessions = new AgentSessions({
-    ...{ node, logs, dial: connection, isOver, onProblem: () => undefined },
+    ...{ node, logs, dial, isOver, onProblem: () => undefined },
     runnerOf: (uid) => (isOver(uid) ? undefined : ({ exec: execHere } as unknown as Runner)),
   });
   const offers = { cpu: '8', memory: '16Gi' };

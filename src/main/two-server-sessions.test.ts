@@ -34,7 +34,8 @@ describe('sessions with a node that is connected to another server', { timeout: 
       ...{ server: two.servers[1]?.url ?? '', ca: authority.certificatePem },
       ...{ certificate: certificatePem, key: privateKeyPem },
     });
-    node = await startSessionNode({ node: 'n1', kubeconfig, dir: join(dir, 'logs') });
+    const answersAfterMs = 6_000;
+    node = await startSessionNode({ node: 'n1', kubeconfig, dir: join(dir, 'logs'), answersAfterMs });
   }, 120_000);
   afterAll(async () => {
     await node.close();

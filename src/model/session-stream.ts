@@ -6,7 +6,18 @@ import type { SessionEnd } from './sessions.js';
 /** The frames that arrive. Leaving the loop ends the connection. */
 export async function* framesFrom(socket: Duplex): AsyncGenerator<Frame, void> {
   const reader = new FrameReader();
-  for await (const chunk of socket) yield* reader.take(chunk as Buffer);
+  for await (const chunk of arrivedOn(socket)) yield* reader.take(chunk);
+}
+
+/** Everything that has arrived on a connection, also where it broke before that was read. */
+async function* arrivedOn(socket: Duplex): AsyncGenerator<Buffer, void> {
+  try {
+    for await (const chunk of socket) yield chunk as Buffer;
+  } catch (error) {
+    for (let rest = socket.read() as Buffer | null; rest !== null; rest = socket.read() as Buffer | null)
+      yield rest;
+    throw error;
+  }
 }
 
 /** How a session ended, as its last frame says. */

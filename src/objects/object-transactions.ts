@@ -30,6 +30,10 @@ export type WritePart = 'spec' | 'status';
 // must have written each time, so this many failures mean real contention.
 export const attemptsMax = 10;
 
+// How long a write waits for the cache: to be decided on what has changed, and to be shown once it is written.
+const sightMsMax = 2_500;
+const showMsMax = 1_000;
+
 /**
  * The transactions that objects are written with: one each, guarded on both keys of the object, so that what was
  * decided on a stale cache is never applied. Each answers when the cache shows what was written.
@@ -87,7 +91,7 @@ export class ObjectTransactions {
         case 'UnknownOutcome':
           throw unknownOutcome(kind, key.name, outcome.cause);
         case 'GuardFailed':
-          await this.parts.cache.notOlderThan(this.#newestOf(outcome.failed.map((failed) => failed.current)));
+          await this.#sees(outcome.failed.map((failed) => failed.current));
           if (outcome.failed.some(({ guard }) => own.includes(guard.key))) return undefined;
           guards = this.tenantGuards(kind, key.namespace);
       }
@@ -155,19 +159,26 @@ export class ObjectTransactions {
           await this.parts.env.sleep(1);
           await this.parts.freshness.catchUp();
         }
-        await this.parts.cache.notOlderThan(this.#newestOf(currents));
+        await this.#sees(currents);
         return undefined;
       }
     }
   }
 
-  #newestOf(entries: readonly ({ readonly modRevision: Revision } | undefined)[]): Revision {
-    return asRevision(Math.max(0, ...entries.map((entry) => entry?.modRevision ?? 0)));
+  /** Waits until the cache shows what stood in the way of a write, so that the next attempt is decided on it. */
+  async #sees(entries: readonly ({ readonly modRevision: Revision } | undefined)[]): Promise<void> {
+    const newest = asRevision(Math.max(0, ...entries.map((entry) => entry?.modRevision ?? 0)));
+    if (await this.parts.freshness.arrives(newest, sightMsMax)) return;
+    throw new BerthError(
+      'StoreUnavailable',
+      `this server has not yet seen revision ${newest} of the store, which this write has to be decided on; nothing was written`,
+    );
   }
 
   /** Answers with the object as written, once the cache shows it: whoever reads next sees it. */
   async #written(object: BerthObject, revision: Revision): Promise<BerthObject> {
-    await this.parts.cache.notOlderThan(revision);
+    // A cache that is cut off does not show the object in time. The object is written all the same, and the next read catches up.
+    await this.parts.freshness.arrives(revision, showMsMax);
     return { ...object, metadata: plus(object.metadata, { resourceVersion: this.#versionAt(revision) }) };
   }
 

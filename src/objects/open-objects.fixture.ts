@@ -8,7 +8,7 @@ import type { Store } from '../store/contract.js';
 import { Admission } from './admission.js';
 import { openCell } from './cell.js';
 import { Codec } from './codec.js';
-import { ownStore } from './freshness.js';
+import { type Freshness, ownStore } from './freshness.js';
 import { ObjectCache } from './object-cache.js';
 import { ObjectLister } from './object-list.js';
 import { ObjectStore } from './object-store.js';
@@ -20,23 +20,29 @@ export const kindOf = (name: string): KindDefinition => {
 };
 
 /** Objects over a store, as a server puts them together, for tests. */
-export async function openObjects(store: Store, env: Env) {
+export async function openObjects(
+  store: Store,
+  env: Env,
+  freshnessOf: (store: Store, cache: ObjectCache) => Freshness = (_, cache) => ownStore(cache),
+) {
   const { base } = await openCell(store, env);
   const codec = new Codec();
   const cache = new ObjectCache({ store, env, codec, versions: new Versions(base) });
   await cache.start();
   const tenantKind = kindOf('Tenant');
   const admission = new Admission(new Validator());
+  const freshness = freshnessOf(store, cache);
   const objects = new ObjectStore({
     store,
     cache,
-    freshness: ownStore,
+    freshness,
     codec,
     env,
     admission,
     tenantKind,
   });
-  return { store, cache, objects, lister: new ObjectLister({ store, cache, codec, env }), tenantKind };
+  const lister = new ObjectLister({ store, cache, codec, env });
+  return { store, cache, freshness, objects, lister, tenantKind };
 }
 
 /** An object as a client would send it. */

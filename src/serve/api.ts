@@ -53,6 +53,8 @@ export interface Routed {
 
 const group = 'berth.dev';
 const kubernetesVersion = '1.31.0';
+// Reads are refused by what they wait for; a collection takes as long as it is large.
+const singleWrites: ReadonlySet<Verb> = new Set(['create', 'update', 'patch', 'apply', 'delete']);
 const reviewGroups = ['authorization.k8s.io', 'authentication.k8s.io'];
 
 /** All of the API but the HTTP: finds out what a request is about, whether its sender may, and does it. */
@@ -107,7 +109,11 @@ export class Api {
   /** Answers a request, or throws the BerthError that says why not. */
   async handle(request: ApiRequest, routed = this.route(request)): Promise<ApiResponse> {
     if (routed === undefined) return this.#other(request);
-    const { verb, target: kind, path } = routed;
+    const work = (): Promise<ApiResponse> => this.#routed(request, routed);
+    return singleWrites.has(routed.verb) ? this.parts.freshness.inTime(work) : work();
+  }
+
+  async #routed(request: ApiRequest, { verb, target: kind, path }: Routed): Promise<ApiResponse> {
     if (kind === 'tokens') return this.#tokens.handle(request, verb, path.name);
     if (kind === 'authority') return this.#authority.handle(request, verb, path);
     if (kind === 'joining') return this.parts.joining.handle(request, verb);

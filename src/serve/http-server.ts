@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Env } from '../env/env.js';
 import { msBetween } from '../env/instant.js';
+import { shownAge } from '../model/age.js';
 import { BerthError } from '../model/errors.js';
 import type { Api, Routed } from './api.js';
 import type { ApiRequest, ApiResponse } from './api-request.js';
@@ -13,6 +14,7 @@ import { type CertificateStore, secureContextOf } from './identity/certificate-s
 import { formatIdentity, type Identity } from './identity/identity.js';
 import type { Tokens } from './identity/tokens.js';
 import type { Metrics, RequestLabels } from './metrics.js';
+import type { Readiness } from './readiness.js';
 import { type Status, statusOf } from './status.js';
 import type { Upgrades } from './upgrades.js';
 
@@ -28,6 +30,7 @@ export interface HttpServerParts {
   readonly audit: AuditLog;
   readonly metrics: Metrics;
   readonly upgrades: Upgrades;
+  readonly readiness: Pick<Readiness, 'notReady'>;
   /** Called with what is a defect of ours, never a client's mistake. */
   readonly onDefect: (error: unknown) => void;
 }
@@ -58,7 +61,7 @@ export class HttpServer {
   readonly #watches = new Set<FastifyReply['raw']>();
   // They are nobody's requests any more: whoever closes waits for them unless they are ended.
   readonly #upgraded = new Set<Duplex>();
-  #isReady = true;
+  #isStopping = false;
 
   private constructor(private readonly parts: HttpServerParts) {
     const app = fastify({
@@ -87,7 +90,10 @@ export class HttpServer {
       app.addContentTypeParser(type, { parseAs: 'buffer' }, (_, body, done) => done(null, body));
     app.setErrorHandler((error, _, reply) => void this.#sendError(reply, error));
     app.get('/livez', () => 'ok');
-    app.get('/readyz', (_, reply) => (this.#isReady ? reply.send('ok') : reply.code(503).send('stopping')));
+    app.get('/readyz', (_, reply) => {
+      const problem = this.#whyNotReady();
+      return problem === undefined ? reply.send('ok') : reply.code(503).send(problem);
+    });
     app.get('/healthz', () => 'ok');
     app.all('/*', (request, reply) => this.#handle(request, reply));
     app.all('/', (request, reply) => this.#handle(request, reply));
@@ -122,11 +128,18 @@ export class HttpServer {
 
   /** Unready first, then watches end and requests under way finish. */
   async close(): Promise<void> {
-    this.#isReady = false;
+    this.#isStopping = true;
     this.#stop.abort();
     this.parts.upgrades.close();
     for (const socket of this.#upgraded) socket.destroy();
     await this.#app.close();
+  }
+
+  /** Without the addresses of the store: unknown clients may ask. */
+  #whyNotReady(): string | undefined {
+    if (this.#isStopping) return 'stopping';
+    const problem = this.parts.readiness.notReady();
+    return problem && `not ready: not up to date with the store for ${shownAge(problem.forMs)}`;
   }
 
   /** What goes on in both directions has a connection of its own. */

@@ -105,6 +105,14 @@ export class Metrics {
     this.#batchTransactions.observe(transactions);
   }
 
+  watchReadiness(isReady: () => boolean): void {
+    this.#gauge(
+      'berth_ready',
+      '1 while this server is up to date with the store, as /readyz tells; else 0.',
+      () => (isReady() ? 1 : 0),
+    );
+  }
+
   /** Once, when the parts are there that can be looked at. */
   watch(watched: Watched): void {
     this.#gauge('berth_cache_revision', 'The store revision that the cache shows.', () =>

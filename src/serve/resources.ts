@@ -11,6 +11,7 @@ import { patched } from '../objects/patch.js';
 import { type ApiRequest, type ApiResponse, valueResponse } from './api-request.js';
 import { namespaceOf } from './namespace-view.js';
 import { negotiate, type Wanted } from './negotiate.js';
+import { partlyDone } from './partly-done.js';
 import { ResourceAnswers, versionsOf } from './resource-answers.js';
 import { bodyTypeOf, readBody } from './read-body.js';
 import {
@@ -214,6 +215,7 @@ export class Resources {
       ...(path.namespace === undefined ? {} : { namespace: path.namespace }),
       ...(matches === undefined ? {} : { matches }),
     });
+    let deleted = 0;
     for (const { metadata } of list.items) {
       const key = { kind: this.kind.kind, namespace: metadata.namespace, name: metadata.name };
       try {
@@ -222,8 +224,9 @@ export class Resources {
           ...(propagation === undefined ? {} : { propagation }),
           preconditions: { uid: metadata.uid },
         });
+        if (dryRun !== true) deleted += 1;
       } catch (error) {
-        if (!isBerthError(error, 'NotFound')) throw error;
+        if (!isBerthError(error, 'NotFound')) throw partlyDone(error, deleted, list.items.length);
       }
     }
     return this.#answers.list(list, negotiate(request.accept), request);

@@ -7,7 +7,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import type { Env } from '../env/env.js';
-import { wallMs } from '../env/instant.js';
+import { msBetween, wallMs } from '../env/instant.js';
 import { BerthError } from '../model/errors.js';
 
 export interface EtcdTls {
@@ -69,10 +69,12 @@ export class EtcdEndpoints {
 
   /** A member with an open connection. Nothing has been sent when this fails. */
   async connected(timeoutMs: number): Promise<EtcdMember> {
+    const startedAt = this.#env.clock.monotonic();
     const perMemberMs = Math.max(200, timeoutMs / this.#members.length);
     for (let tried = 0; tried < this.#members.length; tried++) {
       const member = this.#members[this.#current] as EtcdMember;
-      if (await this.#isReady(member, perMemberMs)) return member;
+      const leftMs = Math.max(1, timeoutMs - msBetween(startedAt, this.#env.clock.monotonic()));
+      if (await this.#isReady(member, Math.min(perMemberMs, leftMs))) return member;
       this.turnFrom(member);
     }
     const urls = this.#members.map((member) => member.url).join(', ');

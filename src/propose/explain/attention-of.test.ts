@@ -18,6 +18,7 @@ const workload = (name: string, status: object, spec: object = {}): Workload =>
     status,
   }) as Workload;
 const nothing: AttentionFacts = {
+  server: { name: 's1', notReady: undefined },
   ...{ nodes: [], regions: [], leases: [], workloads: [], endpoints: [], replicasOf: () => [] },
   nowMs: Date.parse(at),
 };
@@ -31,6 +32,14 @@ const later = (seconds: number): number => Date.parse(at) + seconds * 1_000;
 describe('what needs attention', () => {
   it.each<[string, Partial<AttentionFacts>, string[]]>([
     ['nothing', { nodes: [node('n1', { reachability: 'Fresh' })] }, []],
+    [
+      'a server that is cut off from the store, before what it saw last',
+      {
+        server: { name: 's1', notReady: { forMs: 5_000, message: 'no leader' } },
+        leases: [objectOf('Lease', undefined, 'drain', { spec: { holder: '' } }) as Lease],
+      },
+      ['Broken Server/s1 NotReady operator', 'Broken Lease/drain NobodyLeads operator'],
+    ],
     [
       'a node whose lease has expired',
       { nodes: [node('n1', { reachability: 'Unknown' })] },

@@ -7,7 +7,15 @@ import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
 import { nodeOfLease } from '../../model/records.js';
 
+/** The server that answers, as it knows itself. */
+export interface ServerFacts {
+  readonly name: string;
+  /** Why it is not up to date with the store, and for how long; undefined if it is. */
+  readonly notReady: { readonly forMs: number; readonly message: string } | undefined;
+}
+
 export interface AttentionFacts {
+  readonly server: ServerFacts;
   readonly nodes: Iterable<Node>;
   readonly regions: Iterable<Region>;
   readonly leases: Iterable<Lease>;
@@ -29,15 +37,27 @@ export function attentionOf(facts: AttentionFacts): readonly AttentionItem[] {
     ...each(facts.endpoints, aboutEndpoints),
   ];
   const rank = ({ severity }: AttentionItem): number => severities.indexOf(severity);
-  return items.toSorted(
+  const sorted = items.toSorted(
     (a, b) => rank(a) - rank(b) || order(a.since ?? '~', b.since ?? '~') || order(a.name, b.name),
   );
+  return [...aboutServer(facts), ...sorted];
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function* each<T>(all: Iterable<T>, about: (one: T) => Iterable<AttentionItem>): Generator<AttentionItem> {
   for (const one of all) yield* about(one);
+}
+
+/** Comes first: while the server is cut off, the rest of the list is old. */
+function* aboutServer({ server, nowMs }: AttentionFacts): Generator<AttentionItem> {
+  if (server.notReady === undefined) return;
+  const { forMs, message } = server.notReady;
+  yield {
+    ...{ severity: 'Broken', kind: 'Server', name: server.name, reason: 'NotReady', nextMove: 'operator' },
+    message: `not up to date with the store, and writes are refused: ${message}`,
+    since: new Date(nowMs - forMs).toISOString(),
+  };
 }
 
 function* aboutLease({ metadata, spec }: Lease): Generator<AttentionItem> {

@@ -33,6 +33,7 @@ describe('what needs attention in a cell', () => {
     const explainer = new Explainer({
       ...{ objects: counted, decisions: () => ({ list: nobody }), env: realEnv() },
       placement: { factsOf: nobody, factsOfGang: nobody, verdictsOn: nobody },
+      server: () => ({ name: 's1', notReady: undefined }),
     });
     const { items } = explainer.attention(undefined);
     expect(items.map(({ name, reason, message }) => `${name} ${reason} ${message}`)).toEqual(

@@ -24,7 +24,7 @@ import type { Workload } from '../../model/kinds/workload.js';
 import type { BerthObject } from '../../model/object.js';
 import type { Objects } from '../../model/ports.js';
 import type { Verdict } from '../contract.js';
-import { attentionOf } from './attention-of.js';
+import { attentionOf, type ServerFacts } from './attention-of.js';
 import { digestOf } from './digest-decision.js';
 import { explainGang } from './explain-gang.js';
 import { explainNode } from './explain-node.js';
@@ -45,6 +45,7 @@ export interface ExplainerParts {
   readonly objects: Pick<Objects, 'get' | 'list' | 'version'>;
   readonly decisions: () => Pick<Decisions, 'list'>;
   readonly placement: PlacementLook;
+  readonly server: () => ServerFacts;
   readonly env: Pick<Env, 'clock'>;
 }
 
@@ -136,6 +137,7 @@ export class Explainer implements Explain {
     // Once for all workloads, and only if one asks: when a zone is lost they all do, and replicas are many.
     let unknown: ReadonlyMap<string, readonly Replica[]> | undefined;
     const items = attentionOf({
+      server: this.parts.server(),
       ...{ nodes, workloads, regions: ofCell<Region>('Region'), leases: ofCell<Lease>('Lease') },
       endpoints: objects.list<Endpoints>('Endpoints', onlyTenant),
       nowMs: wallMs(this.parts.env.clock.wall()),

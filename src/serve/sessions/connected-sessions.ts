@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 // An agent that hears its stream answers at once; one that does not is told of as not connected.
-const answerMs = 10_000;
+export const answerMs = 10_000;
 const openMax = 500;
 const openPerNodeMax = 50;
 

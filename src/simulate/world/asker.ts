@@ -18,6 +18,7 @@ export function startAsker(
       ...{ objects, env },
       decisions: () => ({ list: () => Promise.resolve({ items: [], unanswered: [] }) }),
       placement: new PlacementExplainer({ records: new CachedRecords(cache), env, ages: () => 0 }),
+      server: () => ({ name: 'asker', notReady: undefined }),
     });
     if (world.time.nowMs < atMs) await env.sleep(atMs - world.time.nowMs);
     for (const target of targets) answers.set(target.name, await explainer.why(target, undefined));

@@ -56,7 +56,7 @@ export async function reachStore(
     ...{ store, cache, codec, env, tenantKind },
     admission: new Admission(validator),
     // What its writes are decided on may be old: they are guarded, and being old is part of the world.
-    freshness: ownStore,
+    freshness: ownStore(cache),
   });
   const objects = new CachedObjects({ objects: objectStore, cache, manager: life.member.name });
   return {
