@@ -45,6 +45,12 @@ describe('defects put in on purpose', () => {
     'bind.lostCopy',
     'evict.last',
     'gang.expired',
+    'epoch.attest.node',
+    'epoch.resign.lease',
+    'epoch.settleFence.actor',
+    'epoch.gate.open',
+    'lease.released',
+    'owner.lease.node',
     ...fenceTermNames,
     ...controllerDefectNames,
   ])(

@@ -89,6 +89,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
     transactions: world.attempts.length,
     commits: world.commits.length,
     refused: world.refused,
+    stale: Object.fromEntries(world.stale.refused),
     history: world.digest,
     faults: Object.fromEntries(world.faults.counts),
     checked: Object.fromEntries(checked),

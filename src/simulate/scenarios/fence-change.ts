@@ -86,6 +86,7 @@ export const fenceChange: Scenario = {
   },
   mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1'],
   mustOccur: ['partition'],
+  mustRefuse: ['settleFence.actor'],
 };
 
 const runsOnce = (machines: readonly MachineNode[]): string | undefined =>

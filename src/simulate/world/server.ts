@@ -1,6 +1,6 @@
 import { CommitAuthority } from '../../commit/authority.js';
 import type { Checks } from '../../commit/checks.js';
-import type { ObjectChange, Objects } from '../../model/ports.js';
+import type { Authority, ObjectChange, Objects } from '../../model/ports.js';
 import { kindNamed, kinds } from '../../model/kinds.js';
 import { Validator } from '../../model/validate.js';
 import { Admission } from '../../objects/admission.js';
@@ -22,7 +22,7 @@ export interface Reach {
   readonly life: Life;
   readonly cache: ObjectCache;
   readonly objects: Objects;
-  readonly authority: CommitAuthority;
+  readonly authority: Authority;
   /** Deletes what has lost its owners, as servers do. */
   readonly collector: Collector;
 }
