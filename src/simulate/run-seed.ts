@@ -68,6 +68,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
         commits: world.commits,
         endMs: world.time.nowMs,
         quietCommits: world.commits.slice(quietFrom),
+        actsAt: (revision) => world.acts.at(revision),
       };
       for (const [rule, check] of Object.entries(livenessChecks) as [
         LivenessRule,
