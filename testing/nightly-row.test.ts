@@ -4,7 +4,7 @@ import { NightlyRow } from './nightly-row.js';
 const defect = { caughtBy: 'S3', message: 'm', scenario: 'swarm', seed: 12, seeds: 5 };
 const report = {
   ...{ scenario: 'swarm', about: 'a', seeds: 100, virtualMs: 1, transactions: 1, commits: 1, refused: 0 },
-  ...{ faults: {}, checked: {}, failed: [], missing: [] },
+  ...{ stale: {}, faults: {}, checked: {}, failed: [], missing: [] },
 };
 const broken = {
   ...report,

@@ -22,6 +22,7 @@ const report: ScenarioReport = {
   transactions: 20,
   commits: 10,
   refused: 2,
+  stale: { 'bind.node': 3, 'attest.node': 1 },
   faults: { pause: 1, crash: 2 },
   checked: { S5: 4 },
   failed: [],
@@ -31,6 +32,7 @@ const report: ScenarioReport = {
 const failed: ScenarioReport['failed'] = [
   {
     ...{ scenario: 'swarm', seed: 7, virtualMs: 1, transactions: 1, commits: 1, refused: 0, history: '' },
+    stale: {},
     ...{ faults: {}, checked: {} },
     violations: [{ rule: 'S5', revision: 12, message: 'two bindings' }],
   },
@@ -58,6 +60,18 @@ describe('what berth simulate says of a scenario', () => {
     expect(verdictOf({ ...report, failed, missing: ['watch.cut'] })).toBe('Broken');
     expect(scenarioLines({ ...report, failed }).slice(-2)).toEqual([
       '  FAILED: seed 7, S5 at revision 12: two bindings',
+      '    again: berth simulate --scenario swarm --seed 7    fewer faults: … --shrink',
+    ]);
+  });
+
+  it('prints a violation once, however many seeds show it', () => {
+    const [one] = failed;
+    if (one === undefined) throw new Error('one failed');
+    const twice = { ...one, violations: [...one.violations, ...one.violations] };
+    expect(
+      scenarioLines({ ...report, failed: [twice, { ...one, seed: 8 }, { ...one, seed: 9 }] }).slice(-2),
+    ).toEqual([
+      '  FAILED: seed 7 (also seeds 8, 9), S5 at revision 12: two bindings',
       '    again: berth simulate --scenario swarm --seed 7    fewer faults: … --shrink',
     ]);
   });

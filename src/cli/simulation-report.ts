@@ -17,19 +17,34 @@ export function scenarioLines(report: ScenarioReport): readonly string[] {
   return [
     `${scenario}: ${report.about}`,
     `  ${counted(seeds, 'seed')}, ${Math.round(virtualMs / 1_000)} virtual seconds, ${transactions} transactions tried, ${commits} committed, ${refused} forbidden operations refused`,
+    `  stale operations refused: ${shownCounts(report.stale) || 'none'}`,
     `  faults: ${shownCounts(report.faults) || 'none'}`,
     `  checked: ${shownCounts(report.checked)}`,
     ...report.missing.map(
       (name) => `  TOO FEW SEEDS: ${name} never occurred in ${counted(seeds, 'seed')}; run more with --seeds`,
     ),
-    ...report.failed.flatMap(({ seed, violations }) => [
-      ...violations.map(
-        ({ rule, revision, message }) =>
-          `  FAILED: seed ${seed}, ${rule} at revision ${revision}: ${message}`,
-      ),
-      again(seed),
-    ]),
+    ...failedLines(report.failed, again),
   ];
+}
+
+/** Each violation once, with the first seed that shows it and the other seeds that show it too. */
+function failedLines(failed: ScenarioReport['failed'], again: (seed: number) => string): readonly string[] {
+  const seeds = new Map<string, number[]>();
+  const keyOf = ({ rule, message }: { rule: string; message: string }): string => `${rule} ${message}`;
+  for (const { seed, violations } of failed)
+    for (const key of new Set(violations.map(keyOf))) seeds.set(key, [...(seeds.get(key) ?? []), seed]);
+  return failed.flatMap(({ seed, violations }) => {
+    const lines = violations.flatMap((violation) => {
+      const [first, ...others] = seeds.get(keyOf(violation)) ?? [];
+      if (first !== seed) return [];
+      const { rule, revision, message } = violation;
+      const also =
+        others.length === 0 ? '' : ` (also ${others.length === 1 ? 'seed' : 'seeds'} ${others.join(', ')})`;
+      return [`  FAILED: seed ${seed}${also}, ${rule} at revision ${revision}: ${message}`];
+    });
+    const once = [...new Set(lines)];
+    return once.length === 0 ? [] : [...once, again(seed)];
+  });
 }
 
 /** What `berth simulate --mutants` prints about one defect. */

@@ -1,5 +1,6 @@
+import { type OperationName, operationTable, type OperationUnder } from '../model/operations.js';
 import type { Actor } from '../model/ports.js';
-import { isOlderEpoch, sameEpoch, shownEpoch, type Epoch } from '../model/records.js';
+import { isOlderEpoch, nobody, sameEpoch, shownEpoch, type Epoch } from '../model/records.js';
 import { isEdge, ownsEdge, type Stage, type StageActor } from '../model/stages.js';
 import type { Context } from './context.js';
 import { reject, type Rejection } from './decision.js';
@@ -24,34 +25,57 @@ const leaseOf: Readonly<
   operator: undefined,
 };
 
-/** [S8] The actor's lease stands at the epoch it names; undefined if so. */
-export function checkActor(context: Context, draft: Draft, actor: Actor): Rejection | undefined {
-  // Its node's epoch and the fence are what an agent acts under, and only report checks them.
-  if (actor.kind === 'agent') {
-    if (!context.checks.has('owner.agent')) return undefined;
-    return reject('NotOwner', `agent ${actor.name} acts by its reports, under the epoch of its node`);
-  }
-  const expected = leaseOf[actor.kind];
-  if (expected === undefined) return undefined;
+/** [S6] The operation is the actor's to send; a person names no lease, and any other actor its own. */
+export function checkSender(
+  { checks }: Context,
+  operation: OperationName,
+  { kind, lease }: Actor,
+): Rejection | undefined {
+  const senders: readonly string[] = operationTable[operation].senders;
+  if (!senders.includes(kind) && checks.has('owner.operation'))
+    return reject('NotOwner', `${operation} is for ${senders.join(' or ')}, not for ${kind}`);
+  if (kind === 'agent' || !checks.has('owner.lease')) return undefined;
+  const expected = leaseOf[kind];
+  if (expected === undefined)
+    return lease === undefined
+      ? undefined
+      : reject('NotOwner', `${kind} acts under no lease, not under ${lease.name}`);
+  const isOwn =
+    lease !== undefined &&
+    (lease.name === expected.name ||
+      (expected.isOneOfMany === true && lease.name.startsWith(`${expected.name}-`)));
+  return isOwn
+    ? undefined
+    : reject(
+        'NotOwner',
+        `${kind} acts under the lease ${expected.name}, not ${lease === undefined ? 'without one' : `under ${lease.name}`}`,
+      );
+}
+
+/** [S6, S8] The operation is the actor's to send, and the actor's lease is held under the epoch that the actor names. */
+export function checkActor(
+  context: Context,
+  draft: Draft,
+  operation: OperationUnder<'actor'>,
+  actor: Actor,
+): Rejection | undefined {
+  const foreign = checkSender(context, operation, actor);
   const { lease } = actor;
-  if (
-    lease === undefined ||
-    (lease.name !== expected.name &&
-      !(expected.isOneOfMany === true && lease.name.startsWith(`${expected.name}-`)))
-  ) {
-    if (!context.checks.has('owner.lease')) return undefined;
-    return reject(
-      'NotOwner',
-      `${actor.kind} acts under the lease ${expected.name}, not ${lease === undefined ? 'without one' : `under ${lease.name}`}`,
-    );
-  }
-  if (!context.checks.has('epoch.lease')) return undefined;
+  if (foreign !== undefined || lease === undefined) return foreign;
+  const { checks } = context;
   const current = leaseRecord(draft, lease.name);
-  if (current !== undefined && sameEpoch(current.epoch, lease.epoch)) return undefined;
-  return reject(
-    'StaleEpoch',
-    `${actor.name} acts under epoch ${shownEpoch(lease.epoch)} of lease ${lease.name}, which is at ${current === undefined ? 'none' : shownEpoch(current.epoch)}`,
-  );
+  const isCurrent = current !== undefined && sameEpoch(current.epoch, lease.epoch);
+  if (!isCurrent && checks.has(`epoch.${operation}.actor`))
+    return reject(
+      'StaleEpoch',
+      `${actor.name} acts under epoch ${shownEpoch(lease.epoch)} of lease ${lease.name}, which is at ${current === undefined ? 'none' : shownEpoch(current.epoch)}`,
+    );
+  if (current?.holder === nobody && checks.has('lease.released'))
+    return reject(
+      'StaleEpoch',
+      `${actor.name} acts under epoch ${shownEpoch(lease.epoch)} of lease ${lease.name}, which its holder has released`,
+    );
+  return undefined;
 }
 
 /**
@@ -59,22 +83,23 @@ export function checkActor(context: Context, draft: Draft, actor: Actor): Reject
  * to others it says that they looked at the node as it was.
  */
 export function checkNodeEpoch(
-  context: Context,
+  { checks }: Context,
   draft: Draft,
-  node: string,
-  epoch: Epoch,
-  { reason, mustBeOpen = true }: { reason: 'StaleEpoch' | 'NodeChanged'; mustBeOpen?: boolean },
+  operation: OperationUnder<'node'> & OperationUnder<'open'>,
+  { node, nodeEpoch: epoch }: { readonly node: string; readonly nodeEpoch: Epoch },
+  { mustBeOpen = true } = {},
 ): Rejection | undefined {
+  const reason = operationTable[operation].epochs.node;
   const current = nodeEpoch(draft, node);
   if (current === undefined) return reject(reason, `node ${node} has never registered`);
-  if (context.checks.has('epoch.node') && !sameEpoch(current.epoch, epoch)) {
+  if (!sameEpoch(current.epoch, epoch) && checks.has(`epoch.${operation}.node`)) {
     const how = isOlderEpoch(epoch, current.epoch) ? 'is over' : 'does not exist';
     return reject(
       reason,
       `epoch ${shownEpoch(epoch)} of node ${node} ${how}; it is at ${shownEpoch(current.epoch)}`,
     );
   }
-  if (mustBeOpen && current.state === 'Closed' && context.checks.has('epoch.nodeState'))
+  if (mustBeOpen && current.state === 'Closed' && checks.has(`epoch.${operation}.open`))
     return reject(reason, `epoch ${shownEpoch(epoch)} of node ${node} was closed: it has to register again`);
   return undefined;
 }

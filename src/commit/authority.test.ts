@@ -158,7 +158,14 @@ describe('the authority', () => {
       kind: 'Rejected',
       reason: 'NotOwner',
     });
-    done(await cell.authority.resign({ name: 'scheduler', holder: 'test', epoch: { cell: 1, number: 1 } }));
+    done(
+      await cell.authority.resign({
+        name: 'scheduler',
+        holder: 'test',
+        epoch: { cell: 1, number: 1 },
+        reason: 'Stopped',
+      }),
+    );
     expect(await cell.authority.takeLease(take)).toMatchObject({
       kind: 'Committed',
       result: { epoch: { cell: 1, number: 2 } },

@@ -56,7 +56,7 @@ export class CommitAuthority implements ports.Authority {
   renew(input: ports.RenewLease): Promise<Outcome<ports.Renewed>> {
     return this.#submit((context) => renewLease(context, input));
   }
-  resign(input: ports.RenewLease): Promise<Outcome<undefined>> {
+  resign(input: ports.ResignLease): Promise<Outcome<undefined>> {
     return this.#submit((context) => resignLease(context, input));
   }
   register(input: ports.Register): Promise<Outcome<ports.Registered>> {

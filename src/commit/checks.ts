@@ -1,20 +1,24 @@
+import { type EpochPair, epochPairs } from '../model/operations.js';
+
+/** The check of every epoch that an operation compares: from the table of operations, so that none is left out. */
+export type EpochCheckName = `epoch.${EpochPair}`;
+export const epochCheckNames: readonly EpochCheckName[] = epochPairs.map(
+  (pair): EpochCheckName => `epoch.${pair}`,
+);
+
 /**
  * The checks of the authority by name. All are on, always; the simulator switches one off at a time to show that
  * its checkers would notice (`berth simulate --mutants`). A check without a name here cannot be shown to matter.
  */
 export const checkNames = [
   // Who acts: under which epoch, and whether the move is theirs.
-  'epoch.lease',
-  'epoch.node',
-  'epoch.nodeState',
-  'epoch.renew',
-  'epoch.renewClosed',
+  ...epochCheckNames,
+  'lease.released',
   'owner.edge',
   'owner.lease',
-  'owner.agent',
+  'owner.lease.node',
   'owner.operation',
   'owner.report.node',
-  'owner.report.fence',
   'report.journal',
   'owner.lease.take',
   'stage.edge',
@@ -32,7 +36,6 @@ export const checkNames = [
   'bind.hold.offer',
   'bind.gang',
   // What they check about the node and the tenant.
-  'bind.nodeEpoch',
   'bind.gate',
   'bind.region',
   'bind.zone',

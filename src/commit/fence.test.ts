@@ -42,7 +42,7 @@ describe('[S5] the fence of a cell', () => {
     expect(answer(await set({ ...fenceContract, graceSeconds: 120 }))).toMatch(/nothing could ever start/);
     const actor = cell.actors.scheduler;
     expect(answer(await cell.authority.setFence({ actor, fence: short, operation: 'x' }))).toMatch(
-      /^NotOwner: the fence is for an operator to set/,
+      /^NotOwner: setFence is for operator, not for scheduler$/,
     );
   });
 

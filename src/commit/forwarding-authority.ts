@@ -74,7 +74,7 @@ export class ForwardingAuthority implements ports.Authority {
   renew(input: ports.RenewLease): Promise<Outcome<ports.Renewed>> {
     return this.parts.local.renew(input);
   }
-  resign(input: ports.RenewLease): Promise<Outcome<undefined>> {
+  resign(input: ports.ResignLease): Promise<Outcome<undefined>> {
     return this.parts.local.resign(input);
   }
   attest(input: ports.Attest): Promise<Outcome<undefined>> {

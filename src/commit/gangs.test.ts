@@ -199,10 +199,10 @@ describe('a gang starts together or not at all', () => {
 
   it('NotOwner and ReplicaChanged: not for others to move, nor another gang of that name', async () => {
     expect(answer(await move('Reserving', cell.actors.user))).toBe(
-      'NotOwner: gangs are not for user to move',
+      'NotOwner: moveGang is for scheduler or collector, not for user',
     );
     expect(answer(await move('Committed', cell.actors.collector))).toBe(
-      'NotOwner: gangs are not for collector to move',
+      'NotOwner: a collector only gives gangs up',
     );
     const other = moves(cell, { ...gang, metadata: { ...gang.metadata, uid: 'other' } });
     expect(answer(await other('Reserving'))).toBe('ReplicaChanged: gang shop/all is gone');

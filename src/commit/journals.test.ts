@@ -81,7 +81,7 @@ describe('[S5] the journal of a node', () => {
     await registered('second');
     done(await cell.report(replica, 'Ready'));
     done(await cell.lose(replica));
-    expect(answer(await expired(at(2), 130))).toMatch(/^NodeChanged: .* or its agent knows of it$/);
+    expect(answer(await expired(at(2), 130))).toMatch(/^NodeChanged: the agent of n1 knows of /);
     const wait = { template: { execution: 'AtMostOne' }, onNodeLost: { action: 'Wait' } };
     replica = await cell.incarnate(await cell.workload('shop', 'waits', { cpu: '1' }, wait));
     done(await cell.bind(replica, 'n1'));

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { realEnv } from '../env/real.js';
 import type { TransactOutcome } from '../store/contract.js';
 import { MemoryStore } from '../store/memory.js';
-import { nodeEpochKey } from '../model/records.js';
+import { leaseKey, type LeaseRecord, nodeEpochKey } from '../model/records.js';
 import { answer, done, openTestCell, type TestCell, type WorkloadOptions } from './test-cell.fixture.js';
 
 const first = { cell: 1, number: 1 };
@@ -56,15 +56,77 @@ describe('leases', () => {
     const seen = await cell.leaseVersion('one');
     expect(done(await take('b', { unchangedSince: seen }))).toEqual({ epoch: { cell: 1, number: 2 } });
     expect(answer(await take('c', { unchangedSince: seen }))).toMatch(/^NotOwner/);
-    expect(answer(await cell.authority.resign({ name: 'one', holder: 'a', epoch: first }))).toBe(
-      'StaleEpoch: lease one is at epoch 1.2 with b, not at 1.1 with a',
-    );
-    const mine = { name: 'one', holder: 'b', epoch: { cell: 1, number: 2 } };
+    expect(
+      answer(await cell.authority.resign({ name: 'one', holder: 'a', epoch: first, reason: 'Stopped' })),
+    ).toBe('StaleEpoch: lease one is at epoch 1.2 with b, not at 1.1 with a');
+    const mine = { name: 'one', holder: 'b', epoch: { cell: 1, number: 2 }, reason: 'Stopped' };
     done(await cell.authority.resign(mine));
     expect(await cell.authority.resign(mine)).toMatchObject({ kind: 'AlreadyCommitted' });
     expect(answer(await cell.authority.renew(mine))).toMatch(/^StaleEpoch: .* with nobody/);
     expect(done(await take('c'))).toEqual({ epoch: { cell: 1, number: 3 } });
     expect(done(await take('d', { unchangedSince: 'Alone' }))).toEqual({ epoch: { cell: 1, number: 4 } });
+  });
+});
+
+describe('the record of a lease', () => {
+  const open = async () => {
+    const cell = await openTestCell({ isAudited: false });
+    const take = (holder: string, more: object = {}) =>
+      cell.authority.takeLease({
+        ...{ name: 'one', holder, durationSeconds: 5, operation: `take/${holder}` },
+        ...more,
+      });
+    const record = (name = 'one') => cell.record<LeaseRecord>(leaseKey(name));
+    return { cell, take, record };
+  };
+
+  it('[S8] says who released it under which epoch and why, also to the next holder', async () => {
+    const { cell, take, record } = await open();
+    done(await take('a'));
+    expect(await record()).not.toHaveProperty('lastTerm');
+    const term = { name: 'one', holder: 'a', epoch: first };
+    done(await cell.authority.resign({ ...term, reason: 'Stopped' }));
+    const released = { holder: 'a', epoch: first, endedBy: 'a', reason: 'Stopped' };
+    expect(await record()).toMatchObject({ holder: '', epoch: first, lastTerm: released });
+    expect(answer(await cell.authority.resign({ ...term, holder: 'b', reason: 'Stopped' }))).toMatch(
+      /^StaleEpoch: .* with nobody, not at 1\.1 with b$/,
+    );
+    done(await take('b'));
+    expect(await record()).toMatchObject({ holder: 'b', epoch: { number: 2 }, lastTerm: released });
+    done(await cell.authority.renew({ name: 'one', holder: 'b', epoch: { cell: 1, number: 2 } }));
+    expect(await record()).toMatchObject({ renewals: 1, lastTerm: released });
+  });
+
+  it('says who passed its last holder over, and with which proof', async () => {
+    const { cell, take, record } = await open();
+    done(await take('a'));
+    done(await take('b', { unchangedSince: await cell.leaseVersion('one') }));
+    const passed = { holder: 'a', epoch: first, endedBy: 'b', reason: 'NotRenewed' };
+    expect(await record()).toMatchObject({ holder: 'b', lastTerm: passed });
+    done(await take('c', { unchangedSince: 'Alone' }));
+    expect(await record()).toMatchObject({ lastTerm: { holder: 'b', endedBy: 'c', reason: 'HolderGone' } });
+    for (const reason of [undefined, 'RegisteredAgain']) {
+      await cell.node('n1');
+      expect((await record('node-n1')).lastTerm?.reason).toBe(reason);
+    }
+  });
+
+  it('[S8] of a node is made by its registration, and taken by nobody', async () => {
+    const { cell, take } = await open();
+    await cell.node('n1');
+    const proof = { name: 'node-n1', unchangedSince: 'Alone' };
+    expect(answer(await take('thief', proof))).toBe(
+      'NotOwner: the lease node-n1 comes with the registration of its node',
+    );
+    done(await cell.authority.renew({ name: 'node-n1', holder: 'n1', epoch: first }));
+  });
+
+  it('[S8] is not taken again by a copy of the take that arrives after its term', async () => {
+    const { cell, take, record } = await open();
+    done(await take('a'));
+    done(await cell.authority.resign({ name: 'one', holder: 'a', epoch: first, reason: 'Stopped' }));
+    expect(await take('a')).toMatchObject({ kind: 'AlreadyCommitted', result: { epoch: first } });
+    expect(await record()).toMatchObject({ holder: '', epoch: first });
   });
 });
 
@@ -164,6 +226,16 @@ describe('[S5] what ends without the word of its agent', () => {
     done(await cell.release(replica, { kind: 'Attested' }));
     done(await attest({ ...expiry, given: 'attest/second' }));
     expect(await cell.record(nodeEpochKey('n1'))).not.toHaveProperty('attestation');
+  });
+
+  it('not by a copy of an attestation that arrives after it was withdrawn', async () => {
+    const replica = await lost('any', {});
+    done(await attest({ operation: 'attest/first' }));
+    done(await attest({ isOver: true, operation: 'withdraw/first' }));
+    expect(await attest({ operation: 'attest/first' })).toMatchObject({ kind: 'AlreadyCommitted' });
+    expect(answer(await cell.release(replica, { kind: 'Attested' }))).toMatch(/^NotOwner: nobody attests/);
+    done(await attest({ operation: 'attest/second' }));
+    done(await cell.release(replica, { kind: 'Attested' }));
   });
 
   it('never because nobody bound it, once it was bound', async () => {

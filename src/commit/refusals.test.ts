@@ -260,16 +260,18 @@ describe('what the authority refuses about replicas, slots and actors', () => {
       await authority.grant({ actor, tenant: 'shop', operation: 'x' }),
     ];
     expect(refused.map(answer)).toEqual([
-      'NotOwner: replicas are not for user to make',
-      'NotOwner: placing is not for user to do',
-      'NotOwner: placing is not for user to do',
-      'NotOwner: why it is not placed is not for user to say',
-      "NotOwner: the gate is the detector's, not for user",
-      'NotOwner: only an operator attests, not user',
-      'NotOwner: grants are not for user to make',
+      'NotOwner: incarnate is for workload-controller, not for user',
+      'NotOwner: bind is for scheduler, not for user',
+      'NotOwner: reserve is for scheduler, not for user',
+      'NotOwner: postpone is for scheduler, not for user',
+      'NotOwner: gate is for detector, not for user',
+      'NotOwner: attest is for operator or repair-controller, not for user',
+      'NotOwner: grant is for grant-controller, not for user',
     ]);
-    expect(answer(await cell.evict(replica, 'agent'))).toBe(
-      'NotOwner: agent n1 acts by its reports, under the epoch of its node',
+    expect(answer(await cell.evict(replica, 'agent'))).toMatch(/^NotOwner: evict is for .*, not for agent$/);
+    const lease = { name: 'drain', epoch: { cell: 1, number: 1 } };
+    expect(answer(await cell.evict(replica, 'user', { actor: { ...actor, lease } }))).toBe(
+      'NotOwner: user acts under no lease, not under drain',
     );
   });
 

@@ -70,7 +70,7 @@ describe('[S7] a hold is bound, released or expired, once', () => {
       `HoldGone: hold shop/${hold.reservation} is gone`,
     );
     expect(answer(await cell.releaseHold('shop', hold, { actor: cell.actors.user }))).toBe(
-      'NotOwner: holds are not for user to release',
+      'NotOwner: releaseHold is for scheduler or collector, not for user',
     );
   });
 

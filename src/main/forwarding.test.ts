@@ -71,7 +71,7 @@ describe('the authority of two servers on one etcd', () => {
           operation: `take/${round}`,
           unchangedSince: 'Alone',
         });
-        done(await authority.resign({ ...lease, epoch: done(taken).epoch }));
+        done(await authority.resign({ ...lease, epoch: done(taken).epoch, reason: 'Stopped' }));
         await env.sleep(50);
       }
       throw new Error('the lease never changed hands');

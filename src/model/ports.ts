@@ -68,6 +68,11 @@ export interface RenewLease {
   readonly epoch: Epoch;
 }
 
+export interface ResignLease extends RenewLease {
+  /** Why the holder gives the lease up, in one word. */
+  readonly reason: string;
+}
+
 /** A renewal that is committed. What it permits is what the fence of the cell said in the same transaction. */
 export interface Renewed {
   readonly epoch: Epoch;
@@ -332,8 +337,8 @@ export interface RemoveNode extends Operation {
 export interface Authority {
   takeLease(input: TakeLease): Promise<Outcome<{ readonly epoch: Epoch }>>;
   renew(input: RenewLease): Promise<Outcome<Renewed>>;
-  /** Gives a lease up, so that the next holder need not wait. */
-  resign(input: RenewLease): Promise<Outcome<undefined>>;
+  /** Gives a lease up, so that the next holder need not wait. The authority commits nothing more under its epoch. */
+  resign(input: ResignLease): Promise<Outcome<undefined>>;
   register(input: Register): Promise<Outcome<Registered>>;
   incarnate(input: Incarnate): Promise<Outcome<{ readonly replica: Replica }>>;
   reserve(input: Reserve): Promise<Outcome<{ readonly reservation: string; readonly uid: string }>>;

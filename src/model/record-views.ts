@@ -30,7 +30,7 @@ export const recordViews: readonly RecordView[] = [
   {
     kind: 'Lease',
     prefix: '/l/',
-    render: ({ holder, epoch, durationSeconds, address, acquiredAt, renewedAt }: LeaseRecord) => ({
+    render: ({ holder, epoch, durationSeconds, address, acquiredAt, renewedAt, lastTerm }: LeaseRecord) => ({
       since: acquiredAt,
       fields: {
         spec: {
@@ -40,6 +40,7 @@ export const recordViews: readonly RecordView[] = [
           ...(address !== undefined && { address }),
           acquiredAt,
           renewedAt,
+          ...(lastTerm !== undefined && { lastTerm }),
         },
       },
     }),

@@ -92,10 +92,26 @@ export interface NodeEpoch {
     readonly forSeconds: number;
     readonly operation: string;
   };
+  /** The attestation that was withdrawn or has expired last: a copy of it that arrives late is known, and attests nothing. */
+  readonly lastAttestation?: string;
+}
+
+/** The holder of a lease that was released: anybody may take it at once. */
+export const nobody = '';
+
+/** The end of a term of a lease. */
+export interface LeaseEnd {
+  readonly holder: string;
+  readonly epoch: Epoch;
+  /** The holder itself, which released the lease, or the next holder, which passed this one over. */
+  readonly endedBy: string;
+  readonly endedAt: string;
+  readonly reason: string;
 }
 
 /** /l/NAME */
 export interface LeaseRecord {
+  /** `nobody`: it was released. */
   readonly holder: string;
   readonly epoch: Epoch;
   /** How long it lasts without a renewal, on the clock of whoever watches it. */
@@ -107,6 +123,11 @@ export interface LeaseRecord {
   readonly renewals: number;
   /** The operation that took it. */
   readonly operation: string;
+  /**
+   * The term that ended last: of this epoch if the lease was released, of the one before if it is held. Left out in the
+   * first term, and in records of versions before this.
+   */
+  readonly lastTerm?: LeaseEnd;
 }
 
 /** /t/TENANT/WORKLOAD/SLOT: written by incarnate, evict (disrupted), report (disrupted no more) and forget. */

@@ -3,11 +3,13 @@ import type { ControllerDefectName } from './controller-defects.js';
 import type { Mutant } from './mutant.js';
 import type { Trial } from './run-mutants.js';
 import type { Scenario } from './scenario.js';
+import { attestedNodes } from './scenarios/attested-nodes.js';
 import { drainShort } from './scenarios/drain-short.js';
 import { fence } from './scenarios/fence.js';
 import { fenceChange } from './scenarios/fence-change.js';
 import { fenceEdge } from './scenarios/fence-edge.js';
 import { gangExpiry } from './scenarios/gang-expiry.js';
+import { handover } from './scenarios/handover.js';
 import { h11 } from './scenarios/lost-copy.js';
 import { lostDirectory } from './scenarios/lost-directory.js';
 import { newLeader } from './scenarios/new-leader.js';
@@ -38,7 +40,6 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
       ...(['gang.edge', 'gang.emptied'] as const),
     ],
   ],
-  [fence, ['epoch.nodeState']],
   [gangExpiry, ['gang.expired']],
   [drainShort, ['evict.disruption', 'evict.last']],
   [h11, ['incarnate.lostCopy', 'bind.lostCopy']],
@@ -62,9 +63,23 @@ const worldsOfDefect: Readonly<Record<ControllerDefectName, readonly Scenario[]>
 /** In which worlds a defect is tried. */
 export const trialOf = (mutant: Mutant): Trial => ({ mutant, scenarios: worldsOf(mutant) });
 
+// Where older epochs of an operation are tried. Epochs that somebody closes are tried where nodes are lost.
+const closing: readonly Scenario[] = [attestedNodes, fence];
+const refusing: readonly Scenario[] = [
+  ...[gangExpiry, nodeDeleted, attestedNodes, handover, swarm, fence, fenceChange, lostDirectory],
+];
+
+function worldsOfEpoch(name: CheckName): readonly Scenario[] {
+  if (!name.startsWith('epoch.')) return [];
+  if (name.endsWith('.open')) return closing;
+  return refusing.filter(({ mustRefuse = [] }) => mustRefuse.some((pair) => name === `epoch.${pair}`));
+}
+
 function worldsOf(mutant: Mutant): readonly Scenario[] {
   switch (mutant.kind) {
     case 'check': {
+      const epochs = worldsOfEpoch(mutant.name);
+      if (epochs.length > 0) return epochs;
       const [world] = onlyIn.find(([, names]) => names.includes(mutant.name)) ?? [];
       return world === undefined ? meddled : [world];
     }

@@ -10,6 +10,8 @@ export interface ScenarioReport {
   readonly transactions: number;
   readonly commits: number;
   readonly refused: number;
+  /** How many operations were refused for an older epoch alone, by operation and epoch. */
+  readonly stale: Readonly<Record<string, number>>;
   /** How many faults of each kind struck. */
   readonly faults: Readonly<Record<string, number>>;
   /** How often each rule had something to check. */
@@ -63,6 +65,7 @@ export async function runScenario(
   };
   const faults = sums((result) => result.faults);
   const checked = sums((result) => result.checked);
+  const stale = sums((result) => result.stale);
   const failed = results.filter(({ violations }) => violations.length > 0);
   const missing =
     options.mayMiss === true || failed.length > 0
@@ -70,6 +73,7 @@ export async function runScenario(
       : [
           ...scenario.mustCheck.filter((rule) => !checked[rule]),
           ...scenario.mustOccur.filter((kind) => !faults[kind]),
+          ...(scenario.mustRefuse ?? []).filter((pair) => !stale[pair]).map((pair) => `a stale ${pair}`),
         ];
   return {
     ...{ scenario: scenario.name, about: scenario.about, seeds: results.length },
@@ -77,6 +81,6 @@ export async function runScenario(
     transactions: sum((result) => result.transactions),
     commits: sum((result) => result.commits),
     refused: sum((result) => result.refused),
-    ...{ faults, checked, failed, missing },
+    ...{ stale, faults, checked, failed, missing },
   };
 }

@@ -68,6 +68,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
         commits: world.commits,
         endMs: world.time.nowMs,
         quietCommits: world.commits.slice(quietFrom),
+        actsAt: (revision) => world.acts.at(revision),
       };
       for (const [rule, check] of Object.entries(livenessChecks) as [
         LivenessRule,
@@ -89,6 +90,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
     transactions: world.attempts.length,
     commits: world.commits.length,
     refused: world.refused,
+    stale: Object.fromEntries(world.stale.refused),
     history: world.digest,
     faults: Object.fromEntries(world.faults.counts),
     checked: Object.fromEntries(checked),

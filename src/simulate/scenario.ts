@@ -1,4 +1,5 @@
 import type { FaultKind, FaultPlan } from './world/fault-plan.js';
+import type { StaleSort } from './world/stale-operations.js';
 import type { World } from './world/world.js';
 import type { LivenessRule, SafetyRule, Violation } from './checkers/checker.js';
 
@@ -16,6 +17,8 @@ export interface Scenario {
   /** Rules and faults that must have occurred over all seeds of a run; a check that never had anything to check fails. */
   readonly mustCheck: readonly (SafetyRule | LivenessRule)[];
   readonly mustOccur: readonly FaultKind[];
+  /** Stale operations that must have been tried and refused, over all seeds of a run. */
+  readonly mustRefuse?: readonly StaleSort[];
 }
 
 export interface SeedResult {
@@ -26,6 +29,8 @@ export interface SeedResult {
   readonly commits: number;
   /** How many operations that must never commit were tried and refused. */
   readonly refused: number;
+  /** How many operations were refused for nothing but an older epoch, or a released lease. */
+  readonly stale: Readonly<Partial<Record<StaleSort, number>>>;
   /** A digest of everything that was committed, when and by whom: the same for the same seed. */
   readonly history: string;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;

@@ -29,7 +29,7 @@ export const bind =
       return already({ fence: binding.fence });
     if (binding !== undefined && context.checks.has('bind.alreadyBound'))
       return reject('AlreadyBound', `replica ${replica.tenant}/${replica.name} was bound to ${binding.node}`);
-    const placing = checkProposal(context, draft, proposal, replica, ['Queued', 'Scheduled']);
+    const placing = checkProposal(context, draft, 'bind', proposal, replica, ['Queued', 'Scheduled']);
     if ('kind' in placing) return placing;
     const edge = checkEdge(context, 'scheduler', replica.status.stage, 'Bound');
     if (edge !== undefined) return edge;

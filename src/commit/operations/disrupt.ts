@@ -32,7 +32,7 @@ export const evict =
     const moved = movedBefore(context, replica.status, input.operation);
     if (moved !== undefined) return already({ stage: moved });
     const refused =
-      checkActor(context, draft, input.actor) ??
+      checkActor(context, draft, 'evict', input.actor) ??
       checkEdge(context, input.actor.kind as StageActor, stage, 'Releasing');
     if (refused !== undefined) return refused;
     const by = stepBy(input.actor);

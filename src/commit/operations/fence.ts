@@ -1,7 +1,7 @@
 import type { SetFence, SettleFence } from '../../model/ports.js';
 import { fenceKey, type FenceRecord, type StoredFence } from '../../model/records.js';
 import { fenceProblem } from '../../model/fence-problem.js';
-import { checkActor } from '../act.js';
+import { checkActor, checkSender } from '../act.js';
 import type { Context } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
 import { storedFence } from '../stored.js';
@@ -25,8 +25,8 @@ export const fenceOf = ({
 export const setFence =
   (context: Context, input: SetFence): Decide<undefined> =>
   (draft) => {
-    if (input.actor.kind !== 'operator' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `the fence is for an operator to set, not for ${input.actor.kind}`);
+    const foreign = checkSender(context, 'setFence', input.actor);
+    if (foreign !== undefined) return foreign;
     const before = storedFence(draft);
     if (before.operation === input.operation) return already(undefined);
     const problem = fenceProblem(input.fence);
@@ -45,9 +45,7 @@ export const setFence =
 export const settleFence =
   (context: Context, input: SettleFence): Decide<undefined> =>
   (draft) => {
-    if (input.actor.kind !== 'repair-controller' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `waiting for a smaller fence window is not for ${input.actor.kind}`);
-    const stale = checkActor(context, draft, input.actor);
+    const stale = checkActor(context, draft, 'settleFence', input.actor);
     if (stale !== undefined) return stale;
     const { windowSecondsNext, ...fence } = storedFence(draft);
     if (windowSecondsNext === undefined || fence.operation !== input.operation) return already(undefined);

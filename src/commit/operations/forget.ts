@@ -15,13 +15,7 @@ export const forget =
     const { tenant, name, uid } = input.replica;
     const replica = findReplica(draft, input.replica);
     if (replica === undefined) return already(undefined);
-    if (
-      input.actor.kind !== 'workload-controller' &&
-      input.actor.kind !== 'collector' &&
-      context.checks.has('owner.operation')
-    )
-      return reject('NotOwner', `replicas are not for ${input.actor.kind} to forget`);
-    const stale = checkActor(context, draft, input.actor);
+    const stale = checkActor(context, draft, 'forget', input.actor);
     if (stale !== undefined) return stale;
     if (!isTerminal(replica.status.stage) && context.checks.has('forget.ended'))
       return reject('NoSuchEdge', `${name} is ${replica.status.stage}: it has not ended`);

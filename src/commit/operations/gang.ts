@@ -24,14 +24,10 @@ export const moveGang =
       return reject('ReplicaChanged', `gang ${tenant}/${name} is gone`);
     const status: GangStatus = gangStatus(draft, tenant, name) ?? { state: 'Waiting' };
     if (status.state === to) return already(undefined);
-    if (
-      input.actor.kind !== 'scheduler' &&
-      !(to === 'Released' && input.actor.kind === 'collector') &&
-      context.checks.has('owner.operation')
-    )
-      return reject('NotOwner', `gangs are not for ${input.actor.kind} to move`);
-    const stale = checkActor(context, draft, input.actor);
+    const stale = checkActor(context, draft, 'moveGang', input.actor);
     if (stale !== undefined) return stale;
+    if (input.actor.kind === 'collector' && to !== 'Released' && context.checks.has('owner.operation'))
+      return reject('NotOwner', `a ${input.actor.kind} only gives gangs up`);
     if (!edges[status.state].includes(to) && context.checks.has('gang.edge'))
       return reject('NoSuchEdge', `gang ${name} is ${status.state}; it cannot become ${to}`);
     const holds = status.holds ?? 0;

@@ -12,9 +12,7 @@ const unlimited = {};
 export const grantWhole =
   (context: Context, input: Grant): Decide<undefined> =>
   (draft) => {
-    if (input.actor.kind !== 'grant-controller' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `grants are not for ${input.actor.kind} to make`);
-    const stale = checkActor(context, draft, input.actor);
+    const stale = checkActor(context, draft, 'grant', input.actor);
     if (stale !== undefined) return stale;
     const tenant = storedTenant(draft, undefined, input.tenant);
     if (tenant === undefined) return reject('NotOwner', `there is no tenant ${input.tenant}`);

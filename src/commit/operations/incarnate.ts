@@ -40,11 +40,8 @@ export const incarnate =
         return already({ replica: assembled({ ...stored, status }, draft.version) });
     }
     const refused =
-      checkActor(context, draft, input.actor) ??
-      checkEdge(context, 'workload-controller', 'none', input.stage) ??
-      (input.actor.kind === 'workload-controller' || !context.checks.has('owner.operation')
-        ? undefined
-        : reject('NotOwner', `replicas are not for ${input.actor.kind} to make`));
+      checkActor(context, draft, 'incarnate', input.actor) ??
+      checkEdge(context, 'workload-controller', 'none', input.stage);
     if (refused !== undefined) return refused;
     const workload = storedWorkload(draft, tenant, input.workload);
     if (

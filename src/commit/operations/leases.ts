@@ -1,28 +1,30 @@
-import type { RenewLease, Renewed, TakeLease } from '../../model/ports.js';
+import type { RenewLease, Renewed, ResignLease, TakeLease } from '../../model/ports.js';
 import {
   type Epoch,
   leaseKey,
   type LeaseRecord,
+  nobody,
   nodeOfLease,
   sameEpoch,
   shownEpoch,
 } from '../../model/records.js';
 import { type Context, nextEpoch } from '../context.js';
-import { already, commit, commitAt, type Decide, reject } from '../decision.js';
+import { already, commit, commitAt, type Decide, reject, type Rejection } from '../decision.js';
+import { endedTerm } from '../ended-term.js';
 import { leaseRecord, nodeEpoch, storedFence } from '../stored.js';
 import { fenceOf } from './fence.js';
-
-/** A lease that was given up: anybody may take it at once. */
-const nobody = '';
 
 /** Takes a lease under the next epoch, if its last holder may be passed over. */
 export const takeLease =
   (context: Context, input: TakeLease): Decide<{ readonly epoch: Epoch }> =>
   (draft) => {
     const key = leaseKey(input.name);
+    // [S8] The epoch of a node's lease is the epoch of the node, which a registration alone makes.
+    if (nodeOfLease(input.name) !== undefined && context.checks.has('owner.lease.node'))
+      return reject('NotOwner', `the lease ${input.name} comes with the registration of its node`);
     const current = leaseRecord(draft, input.name);
-    if (current?.operation === input.operation && current.holder === input.holder)
-      return already({ epoch: current.epoch });
+    // Also if that term has ended: a copy that arrives late begins no other.
+    if (current?.operation === input.operation) return already({ epoch: current.epoch });
     const isFree =
       current === undefined ||
       current.holder === nobody ||
@@ -31,6 +33,7 @@ export const takeLease =
     if (!isFree && context.checks.has('owner.lease.take'))
       return reject('NotOwner', `lease ${input.name} is held by ${current.holder} and was renewed meanwhile`);
     const epoch = nextEpoch(context.cell, current?.epoch);
+    const reason = input.unchangedSince === 'Alone' ? 'HolderGone' : 'NotRenewed';
     draft.put(key, {
       holder: input.holder,
       epoch,
@@ -40,6 +43,7 @@ export const takeLease =
       renewedAt: context.at,
       renewals: 0,
       operation: input.operation,
+      ...endedTerm(current, { endedBy: input.holder, endedAt: context.at, reason }),
     } satisfies LeaseRecord);
     return commit({ epoch });
   };
@@ -49,18 +53,15 @@ export const renewLease =
   (context: Context, input: RenewLease): Decide<Renewed> =>
   (draft) => {
     const current = leaseRecord(draft, input.name);
-    if (
-      current === undefined ||
-      ((current.holder !== input.holder || !sameEpoch(current.epoch, input.epoch)) &&
-        context.checks.has('epoch.renew'))
-    )
-      return reject('StaleEpoch', staleMessage(input, current));
+    if (current === undefined) return noLease(input);
+    if (!isTermOf(input, current) && context.checks.has('epoch.renew.lease'))
+      return staleTerm(input, current);
     // A fence has expired under that epoch: an acknowledgement would let run what was declared ended (§8).
     const node = nodeOfLease(input.name);
     if (
       node !== undefined &&
       nodeEpoch(draft, node)?.state === 'Closed' &&
-      context.checks.has('epoch.renewClosed')
+      context.checks.has('epoch.renew.open')
     )
       return reject(
         'StaleEpoch',
@@ -76,22 +77,45 @@ export const renewLease =
     return commitAt((version) => ({ epoch: current.epoch, leaseRevision: Number(version), fence }));
   };
 
-/** Gives a lease up. Its epoch stays, so that the next one is larger. */
+/**
+ * Its holder gives a lease up. The epoch stays, so that the next one is larger; the record says who gave the lease up, and
+ * why.
+ */
 export const resignLease =
-  (context: Context, input: RenewLease): Decide<undefined> =>
+  (context: Context, input: ResignLease): Decide<undefined> =>
   (draft) => {
     const current = leaseRecord(draft, input.name);
-    if (
-      current === undefined ||
-      (!sameEpoch(current.epoch, input.epoch) && context.checks.has('epoch.renew'))
-    )
-      return reject('StaleEpoch', staleMessage(input, current));
-    if (current.holder === nobody) return already(undefined);
-    draft.put(leaseKey(input.name), { ...current, holder: nobody } satisfies LeaseRecord);
+    if (current === undefined) return noLease(input);
+    const { lastTerm } = current;
+    const hasResigned =
+      current.holder === nobody &&
+      lastTerm?.holder === input.holder &&
+      sameEpoch(lastTerm.epoch, input.epoch);
+    if (hasResigned) return already(undefined);
+    if (!isTermOf(input, current) && context.checks.has('epoch.resign.lease'))
+      return staleTerm(input, current);
+    draft.put(leaseKey(input.name), {
+      ...current,
+      holder: nobody,
+      lastTerm: {
+        holder: current.holder,
+        epoch: input.epoch,
+        endedBy: input.holder,
+        endedAt: context.at,
+        reason: input.reason,
+      },
+    } satisfies LeaseRecord);
     return commit(undefined);
   };
 
-const staleMessage = ({ name, holder, epoch }: RenewLease, current: LeaseRecord | undefined): string =>
-  current === undefined
-    ? `there is no lease ${name}`
-    : `lease ${name} is at epoch ${shownEpoch(current.epoch)} with ${current.holder || 'nobody'}, not at ${shownEpoch(epoch)} with ${holder}`;
+/** [S8] The holder and the epoch: each term has an epoch of its own. */
+const isTermOf = ({ holder, epoch }: RenewLease, current: LeaseRecord): boolean =>
+  current.holder === holder && sameEpoch(current.epoch, epoch);
+
+const noLease = ({ name }: RenewLease): Rejection => reject('StaleEpoch', `there is no lease ${name}`);
+
+const staleTerm = ({ name, holder, epoch }: RenewLease, current: LeaseRecord): Rejection =>
+  reject(
+    'StaleEpoch',
+    `lease ${name} is at epoch ${shownEpoch(current.epoch)} with ${current.holder || 'nobody'}, not at ${shownEpoch(epoch)} with ${holder}`,
+  );

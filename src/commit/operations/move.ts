@@ -23,7 +23,7 @@ export const move =
     const { stage } = replica.status;
     const moved = movedBefore(context, replica.status, input.operation);
     if (moved !== undefined) return already({ stage: moved });
-    const stale = checkActor(context, draft, input.actor);
+    const stale = checkActor(context, draft, 'move', input.actor);
     if (stale !== undefined) return stale;
     if (stage !== input.from && context.checks.has('stage.from'))
       return reject('NoSuchEdge', `${replica.name} is ${stage}, not ${input.from}`);

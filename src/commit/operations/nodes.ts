@@ -14,11 +14,20 @@ import {
 } from '../../model/records.js';
 import { checkActor, checkNodeEpoch } from '../act.js';
 import { closeEpoch } from '../close-epoch.js';
+import { endedTerm } from '../ended-term.js';
 import { type Conditions, withConditions } from '../conditions.js';
 import { type Context, nextEpoch } from '../context.js';
 import { already, commit, type Decide, reject } from '../decision.js';
 import type { Draft } from '../draft.js';
-import { nodeAccount, nodeEpoch, putStatus, statusOf, type Stored, storedNode } from '../stored.js';
+import {
+  leaseRecord,
+  nodeAccount,
+  nodeEpoch,
+  putStatus,
+  statusOf,
+  type Stored,
+  storedNode,
+} from '../stored.js';
 import { pastEpoch } from './remove-node.js';
 
 /** An agent has started: its node exists, offers what it says, takes work, and has a new epoch and lease. */
@@ -73,7 +82,9 @@ export const register =
       ...{ epoch, state: 'Open', operation, journalSince },
       ...(journal !== undefined && { journal }),
     } satisfies NodeEpoch);
-    draft.put(leaseKey(nodeLeaseName(name)), {
+    const lease = nodeLeaseName(name);
+    const lastTerm = { endedBy: name, endedAt: context.at, reason: 'RegisteredAgain' };
+    draft.put(leaseKey(lease), {
       holder: name,
       epoch,
       durationSeconds: input.leaseSeconds,
@@ -82,6 +93,7 @@ export const register =
       renewedAt: context.at,
       renewals: 0,
       operation,
+      ...endedTerm(leaseRecord(draft, lease), lastTerm),
     } satisfies LeaseRecord);
     // What was attested is about the epoch before this one.
     const { attestation: _, ...status } = (statusOf<Node>(draft, 'Node', undefined, name) ??
@@ -137,15 +149,10 @@ function conditionsSaid(
 export const gate =
   (context: Context, input: Gate): Decide<undefined> =>
   (draft) => {
-    if (input.actor.kind !== 'detector' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `the gate is the detector's, not for ${input.actor.kind}`);
     const state = input.reachability === 'Fresh' ? 'Open' : 'Closed';
     const stale =
-      checkActor(context, draft, input.actor) ??
-      checkNodeEpoch(context, draft, input.node, input.nodeEpoch, {
-        reason: 'NodeChanged',
-        mustBeOpen: state === 'Open',
-      });
+      checkActor(context, draft, 'gate', input.actor) ??
+      checkNodeEpoch(context, draft, 'gate', input, { mustBeOpen: state === 'Open' });
     if (stale !== undefined) return stale;
     const account = nodeAccount(draft, input.node);
     if (account === undefined || storedNode(draft, undefined, input.node) === undefined)
@@ -169,18 +176,14 @@ export const attest =
   (context: Context, input: Attest): Decide<undefined> =>
   (draft) => {
     const isExpiry = input.isOver === true;
-    if (
-      input.actor.kind !== 'operator' &&
-      !(isExpiry && input.actor.kind === 'repair-controller') &&
-      context.checks.has('owner.operation')
-    )
-      return reject('NotOwner', `only an operator attests, not ${input.actor.kind}`);
-    const stale = checkActor(context, draft, input.actor);
+    const stale = checkActor(context, draft, 'attest', input.actor);
     if (stale !== undefined) return stale;
+    if (input.actor.kind !== 'operator' && !isExpiry && context.checks.has('owner.operation'))
+      return reject('NotOwner', `only an operator attests, not ${input.actor.kind}`);
     const current = nodeEpoch(draft, input.node);
     if (current === undefined || storedNode(draft, undefined, input.node) === undefined)
       return reject('NodeChanged', `node ${input.node} has never registered`);
-    if (!sameEpoch(current.epoch, input.nodeEpoch) && context.checks.has('epoch.node'))
+    if (!sameEpoch(current.epoch, input.nodeEpoch) && context.checks.has('epoch.attest.node'))
       return reject(
         'NodeChanged',
         `node ${input.node} has registered again since; look at it before attesting`,
@@ -190,11 +193,12 @@ export const attest =
       if (attestation === undefined) return already(undefined);
       // [S10] Another word has been given since: its own time is not over.
       if (input.given !== undefined && input.given !== attestation.operation) return already(undefined);
-      draft.put(nodeEpochKey(input.node), rest satisfies NodeEpoch);
+      const over = { ...rest, lastAttestation: attestation.operation };
+      draft.put(nodeEpochKey(input.node), over satisfies NodeEpoch);
       showAttestation(draft, input.node, undefined);
       return commit(undefined);
     }
-    if (attestation?.operation === input.operation) return already(undefined);
+    if ([attestation?.operation, rest.lastAttestation].includes(input.operation)) return already(undefined);
     // What it is about must not grow: nothing is bound, reported or renewed under that epoch from now on, also when
     // the word is taken back, and an agent that is alive after all registers again.
     const given = {

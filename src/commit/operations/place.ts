@@ -84,14 +84,13 @@ const slotOf = ({ spec: { workload, slot } }: LiveReplica['stored']) => ({ workl
 export function checkProposal(
   context: Context,
   draft: Draft,
+  operation: 'bind' | 'reserve',
   proposal: Proposal,
   replica: LiveReplica,
   stages: readonly ReplicaStatus['stage'][],
 ): Placing | Rejection {
   const { checks } = context;
-  if (proposal.actor.kind !== 'scheduler' && checks.has('owner.operation'))
-    return reject('NotOwner', `placing is not for ${proposal.actor.kind} to do`);
-  const stale = checkActor(context, draft, proposal.actor) ?? checkUid(context, proposal, replica);
+  const stale = checkActor(context, draft, operation, proposal.actor) ?? checkUid(context, proposal, replica);
   if (stale !== undefined) return stale;
   const { stored, status, tenant, name } = replica;
   if (!stages.includes(status.stage) && checks.has('bind.stage'))
@@ -126,10 +125,7 @@ export function checkProposal(
     return reject('NodeChanged', `there is no node ${proposal.node}`);
   // One guard less for each bind: the epoch's own key is asked only if the account does not name the one proposed under.
   const isUnderOpenEpoch = account.epoch !== undefined && sameEpoch(account.epoch, proposal.nodeEpoch);
-  const epoch =
-    !isUnderOpenEpoch && checks.has('bind.nodeEpoch')
-      ? checkNodeEpoch(context, draft, proposal.node, proposal.nodeEpoch, { reason: 'NodeChanged' })
-      : undefined;
+  const epoch = isUnderOpenEpoch ? undefined : checkNodeEpoch(context, draft, operation, proposal);
   if (epoch !== undefined) return epoch;
   const candidate = { tenant, revision, node, account };
   return checkPlacementRules(context, draft, candidate) ?? { replica, candidate };

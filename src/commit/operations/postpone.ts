@@ -11,9 +11,7 @@ export const postpone =
   (draft) => {
     const replica = findReplica(draft, input.replica);
     if (replica === undefined) return replicaGone(input.replica);
-    if (input.actor.kind !== 'scheduler' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `why it is not placed is not for ${input.actor.kind} to say`);
-    const stale = checkActor(context, draft, input.actor);
+    const stale = checkActor(context, draft, 'postpone', input.actor);
     if (stale !== undefined) return stale;
     const { status } = replica;
     if (status.stage !== 'Queued')

@@ -16,9 +16,7 @@ export const publish =
   (context: Context, input: Publish): Decide<undefined> =>
   (draft) => {
     const { actor, tenant, workload: name, endpoints, leaving } = input;
-    if (actor.kind !== 'endpoints-controller' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `endpoints are not for ${actor.kind} to publish`);
-    const stale = checkActor(context, draft, actor);
+    const stale = checkActor(context, draft, 'publish', actor);
     if (stale !== undefined) return stale;
     const workload = storedWorkload(draft, tenant, name);
     if (workload === undefined || workload.metadata.uid !== input.workloadUid)

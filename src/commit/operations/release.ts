@@ -47,7 +47,7 @@ export const release =
     const moved = movedBefore(context, replica.status, input.operation);
     if (moved !== undefined) return already({ stage: moved });
     const refused =
-      checkActor(context, draft, input.actor) ??
+      checkActor(context, draft, 'release', input.actor) ??
       checkEdge(context, input.actor.kind as StageActor, stage, 'Released') ??
       checkProof(context, draft, input, replica);
     if (refused !== undefined) return refused;
@@ -136,8 +136,10 @@ function checkJournalProof(
 ): Rejection | undefined {
   const { node } = binding;
   const isSame = journalSince !== undefined && sameEpoch(journalSince, proof.journalSince);
-  if ((!isSame || isInJournal(binding, journalSince)) && context.checks.has('release.journal'))
-    return reject('NodeChanged', `${node} has another journal by now, or its agent knows of it`);
+  if (!isSame && context.checks.has('epoch.release.journal'))
+    return reject('NodeChanged', `${node} has another journal by now`);
+  if (isInJournal(binding, journalSince) && context.checks.has('release.journal'))
+    return reject('NodeChanged', `the agent of ${node} knows of what is to be released`);
   if (proof.stoodSeconds < windowSeconds && context.checks.has('release.journalWindow'))
     return reject(
       'FenceUnsound',
@@ -156,13 +158,7 @@ export const releaseHold =
     if (stored === undefined || status === undefined || stored.metadata.uid !== input.uid)
       return reject('HoldGone', `hold ${tenant}/${name} is gone`);
     if (status.state === input.as) return already(undefined);
-    if (
-      input.actor.kind !== 'scheduler' &&
-      input.actor.kind !== 'collector' &&
-      context.checks.has('owner.operation')
-    )
-      return reject('NotOwner', `holds are not for ${input.actor.kind} to release`);
-    const stale = checkActor(context, draft, input.actor);
+    const stale = checkActor(context, draft, 'releaseHold', input.actor);
     if (stale !== undefined) return stale;
     const freed = freeHold(context, draft, {
       tenant,

@@ -13,9 +13,7 @@ export const remark =
   (context: Context, input: Remark): Decide<undefined> =>
   (draft) => {
     const { about, actor } = input;
-    if (actor.kind !== 'repair-controller' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `what repair says is not for ${actor.kind} to say`);
-    const stale = checkActor(context, draft, actor);
+    const stale = checkActor(context, draft, 'remark', actor);
     if (stale !== undefined) return stale;
     const change = (before: Conditions): Conditions | undefined =>
       withConditions(before, input.set, input.clear, context.at);

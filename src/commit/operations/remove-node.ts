@@ -23,11 +23,9 @@ export const removeNode =
   (context: Context, input: RemoveNode): Decide<undefined> =>
   (draft) => {
     const { node: name, actor } = input;
-    if (actor.kind !== 'repair-controller' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `nodes are not for ${actor.kind} to remove`);
     const stored = storedNode(draft, undefined, name);
     if (stored?.metadata.uid !== input.uid) return already(undefined);
-    const stale = checkActor(context, draft, actor);
+    const stale = checkActor(context, draft, 'removeNode', actor);
     if (stale !== undefined) return stale;
     const { deletionTimestamp, finalizers = [] } = stored.metadata;
     if (deletionTimestamp === undefined) return reject('NodeChanged', `node ${name} is not being deleted`);

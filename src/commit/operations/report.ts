@@ -24,7 +24,7 @@ export const report =
     const { status, stored, tenant } = replica;
     const moved = movedBefore(context, status, input.operation);
     if (moved !== undefined) return already({ stage: moved });
-    const stale = checkNodeEpoch(context, draft, input.node, input.nodeEpoch, { reason: 'StaleEpoch' });
+    const stale = checkNodeEpoch(context, draft, 'report', input);
     if (stale !== undefined) return stale;
     const { binding } = status;
     if (binding === undefined || (binding.node !== input.node && context.checks.has('owner.report.node')))
@@ -32,7 +32,7 @@ export const report =
         'NotOwner',
         `${replica.name} is bound to ${binding?.node ?? 'no node'}, not to ${input.node}`,
       );
-    if (binding.fence !== input.fence && context.checks.has('owner.report.fence'))
+    if (binding.fence !== input.fence && context.checks.has('epoch.report.fence'))
       return reject('NotOwner', `the fence of ${replica.name} is ${binding.fence}, not ${input.fence}`);
     const journalSince = nodeEpoch(draft, input.node)?.journalSince;
     const isKnown = isInJournal(binding, journalSince);

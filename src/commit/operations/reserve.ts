@@ -49,7 +49,7 @@ export const reserve =
       return already({ reservation: name, uid: before.metadata.uid });
     const replica = proposedReplica(draft, input);
     if (replica === undefined) return replicaGone(input.replica);
-    const placing = checkProposal(context, draft, input, replica, ['Queued']);
+    const placing = checkProposal(context, draft, 'reserve', input, replica, ['Queued']);
     if ('kind' in placing) return placing;
     const { candidate } = placing;
     const refused =

@@ -16,9 +16,7 @@ import { endpointsVersion } from './publish.js';
 export const withdraw =
   (context: Context, { actor, replica: ref, workload, seen }: Withdraw): Decide<undefined> =>
   (draft) => {
-    if (actor.kind !== 'endpoints-controller' && context.checks.has('owner.operation'))
-      return reject('NotOwner', `endpoints are not for ${actor.kind} to leave`);
-    const stale = checkActor(context, draft, actor);
+    const stale = checkActor(context, draft, 'withdraw', actor);
     if (stale !== undefined) return stale;
     const replica = findReplica(draft, ref);
     if (replica === undefined) return replicaGone(ref);

@@ -1,6 +1,6 @@
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Lease } from '../../model/kinds/lease.js';
-import type { Authority, Outcome, RenewLease, Renewed, TakeLease } from '../../model/ports.js';
+import type { Authority, Outcome, RenewLease, Renewed, ResignLease, TakeLease } from '../../model/ports.js';
 import { type Epoch, sameEpoch } from '../../model/records.js';
 import { type FakeObjects, objectOf } from '../../model/fake-objects.fixture.js';
 
@@ -47,7 +47,7 @@ export class FakeLeases implements Pick<Authority, 'takeLease' | 'renew' | 'resi
     return { kind: 'Committed', result, revision: this.objects.version };
   }
 
-  async resign(input: RenewLease): Promise<Outcome<undefined>> {
+  async resign(input: ResignLease): Promise<Outcome<undefined>> {
     const held = this.#held(input.name);
     if (held?.spec.holder === input.holder) this.#put(input.name, '', input.epoch, held.spec.durationSeconds);
     return { kind: 'Committed', result: undefined, revision: this.objects.version };

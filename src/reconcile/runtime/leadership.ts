@@ -136,7 +136,7 @@ export class Leadership implements Leading {
       signal.removeEventListener('abort', onAbort);
       stop.abort(new Error('it ended by itself'));
       await renewing;
-      if (!isLost) await this.#resign(epoch);
+      if (!isLost) await this.#resign(epoch, signal.aborted ? 'Stopped' : 'WorkEnded');
     }
     return isLost ? 'Lost' : 'Ended';
   }
@@ -184,10 +184,10 @@ export class Leadership implements Leading {
   }
 
   /** Best effort: if it does not arrive, the next holder waits the lease out. */
-  async #resign(epoch: Epoch): Promise<void> {
+  async #resign(epoch: Epoch, reason: string): Promise<void> {
     const { authority, env, lease, holder } = this.parts;
     const answered = new Alarm(env);
-    void settled(authority.resign({ name: lease, holder, epoch })).then(() => answered.ring());
+    void settled(authority.resign({ name: lease, holder, epoch, reason })).then(() => answered.ring());
     await answered.sleep(this.#durationMs / 3, new AbortController().signal);
   }
 }

@@ -12,7 +12,7 @@ function open() {
   const name = cell.incarnate('web');
   const judged = () => {
     const { checked, violations } = deadlinesTakeEffect(cell, {
-      ...{ rejectedBinds: [], windows: [], quietCommits: [] },
+      ...{ rejectedBinds: [], windows: [], quietCommits: [], actsAt: () => [] },
       ...{ commits: cell.commits, endMs: cell.nowMs },
     });
     return { checked, messages: violations.map(({ message }) => message.replace(/ at \d+ ms.*/, '')) };

@@ -11,6 +11,7 @@ import { isTerminal } from '../../model/stages.js';
 import { placeOf } from './cell-view.js';
 import type { CellState, Commit } from './checker.js';
 import { LeadingTerms } from './leading-terms.js';
+import { shownMs } from './shown-ms.js';
 import { type LivenessFacts, type LivenessResult, resultOf } from './liveness-facts.js';
 
 /**
@@ -96,7 +97,7 @@ class DeadlineHistory {
     const countedMs = atMs - Math.max(fromMs, sinceMs, ledMs);
     if (countedMs > deadlineMs + slackMs)
       this.messages.push(
-        `${what} at ${atMs} ms, for ${countedMs} ms under one ${lease}; its deadline is ${deadlineMs} ms`,
+        `${what} at ${shownMs(atMs)}, for ${shownMs(countedMs)} under one ${lease}; its deadline is ${shownMs(deadlineMs)}`,
       );
   }
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { ReplicaStatus, ReplicaTransition } from '../../model/kinds/replica.js';
-import { leaseKey, nodeAccountKey, nodeEpochKey } from '../../model/records.js';
+import {
+  type LeaseEnd,
+  leaseKey,
+  type LeaseRecord,
+  nobody,
+  nodeAccountKey,
+  nodeEpochKey,
+} from '../../model/records.js';
 import { Epochs } from './epochs.js';
 import { HonestCell, replicaKey } from './honest-cell.fixture.js';
 
@@ -25,6 +32,9 @@ const claiming = (cell: HonestCell, patch: object): HonestCell =>
     }),
   );
 const second = { cell: 1, number: 2 };
+const ended = (holder: string, number: number, endedBy: string): LeaseEnd => ({
+  ...{ holder, epoch: { cell: 1, number }, endedBy, endedAt: '2026-01-01T00:00:00Z', reason: 'Test' },
+});
 const serving = (cell: HonestCell): HonestCell => {
   cell.move('web-0-1', 'Starting', 'agent:n1');
   cell.move('web-0-1', 'Ready', 'agent:n1');
@@ -35,9 +45,12 @@ describe('[S8] a write under an old epoch never commits', () => {
   it('and nothing is said of writes under the current one, also after it grew', () => {
     const cell = bound();
     put(cell, nodeEpochKey('n1'), { epoch: second });
-    put(cell, leaseKey('endpoints-controller'), { epoch: second, holder: 'other' });
+    const key = leaseKey('endpoints-controller');
+    const { holder } = cell.get(key) as LeaseRecord;
+    put(cell, key, { epoch: second, holder: 'other', lastTerm: ended(holder, 1, 'other') });
     serving(cell).move('web-0-1', 'Serving', 'endpoints-controller');
-    put(cell, leaseKey('endpoints-controller'), { holder: '' });
+    put(cell, key, { holder: nobody, lastTerm: ended('other', 2, 'other') });
+    put(cell, key, { epoch: { cell: 1, number: 3 }, holder: 'next' });
     expect([...cell.violations, ...cell.whole()]).toEqual([]);
     expect(cell.checkers[0]?.checked).toBeGreaterThan(0);
   });
@@ -101,8 +114,52 @@ describe('[S8] epochs only grow', () => {
     const cell = bound();
     put(cell, key, { epoch: second });
     put(cell, key, { epoch: { cell: 1, number: 1 } });
-    expect(cell.messages).toEqual([`${key} went from epoch 1.2 back to 1.1`]);
+    expect(cell.messages).toContain(`${key} went from epoch 1.2 back to 1.1`);
     expect(cell.whole()).toHaveLength(1);
+  });
+
+  it.each([
+    ['by another', { holder: nobody, lastTerm: ended('drain-1', 1, 'thief') }, 'ended by drain-1'],
+    ['under an older epoch', { holder: nobody, lastTerm: ended('drain-1', 0, 'drain-1') }, 'it was term 1.1'],
+    ['without saying so', { holder: nobody }, 'names no term'],
+    ['and taken by who does not say so', { holder: 'next', epoch: second }, 'names no term'],
+  ])('a lease that is released %s is noticed', (_, patch, what) => {
+    const cell = bound();
+    put(cell, leaseKey('drain'), patch);
+    expect(cell.messages.join()).toContain(what);
+  });
+
+  it.each([
+    ['renewed', { renewals: 7 }, 'was written under 1.1 after it was released'],
+    ['taken under the same epoch', { holder: 'next' }, 'was written under 1.1 after it was released'],
+    [
+      'taken by who forgets the release',
+      { holder: 'next', epoch: second, lastTerm: ended('x', 1, 'x') },
+      'next changed what stood there',
+    ],
+  ])('a lease that was released and is %s is noticed', (_, patch, what) => {
+    const cell = bound();
+    put(cell, leaseKey('drain'), { holder: nobody, lastTerm: ended('drain-1', 1, 'drain-1') });
+    expect(cell.violations).toEqual([]);
+    put(cell, leaseKey('drain'), patch);
+    expect(cell.messages.join()).toContain(what);
+  });
+
+  it('a controller that acts under a lease that was released is noticed', () => {
+    const cell = serving(bound());
+    const key = leaseKey('endpoints-controller');
+    const { holder } = cell.get(key) as LeaseRecord;
+    put(cell, key, { holder: nobody, lastTerm: ended(holder, 1, holder) });
+    cell.move('web-0-1', 'Serving', 'endpoints-controller');
+    expect(cell.messages.join()).toContain('under lease endpoints-controller, which was released');
+  });
+
+  it('a gate that is opened under a closed epoch is noticed', () => {
+    const cell = bound();
+    put(cell, nodeAccountKey('n1'), { gate: { state: 'Closed', since: '' } });
+    put(cell, nodeEpochKey('n1'), { state: 'Closed' });
+    put(cell, nodeAccountKey('n1'), { gate: { state: 'Open', since: '' } });
+    expect(cell.messages.join()).toContain("the gate in /a/node/n1 was opened; the node's epoch is closed");
   });
 
   it('a lease that changes hands under one epoch is noticed', () => {

@@ -2,7 +2,9 @@ import {
   type Epoch,
   isOlderEpoch,
   type LeaseRecord,
+  type NodeAccount,
   nodeAccountKey,
+  nobody,
   type NodeEpoch,
   nodeEpochKey,
   sameEpoch,
@@ -12,6 +14,7 @@ import type { ReplicaTransition } from '../../model/kinds/replica.js';
 import { stateBefore } from './before-state.js';
 import { CellView } from './cell-view.js';
 import type { CellState, Commit, CommittedChange, SafetyChecker, Violation } from './checker.js';
+import { wrongTerm } from './lease-terms.js';
 import { actorOf, appendedTransitions, replicaChanges } from './transitions.js';
 
 /**
@@ -29,7 +32,10 @@ const leaseOfActor: Readonly<Record<string, string>> = {
   collector: 'collector',
 };
 
-/** [S8] Whatever moved a replica did so under the current epoch of its lease or node; epochs only grow. */
+/**
+ * [S8] Whatever moved a replica did so under the current epoch of its lease or node, and of a lease that its holder had not
+ * released; epochs only grow, and each lease says how its last term ended.
+ */
 export class Epochs implements SafetyChecker {
   readonly rule = 'S8';
   checked = 0;
@@ -50,7 +56,10 @@ export class Epochs implements SafetyChecker {
       }),
     );
     const epochs = commit.changes.flatMap((change) => this.#shrunk(change));
-    const closed = commit.changes.flatMap((change) => renewedClosed(before, after, change));
+    const closed = commit.changes.flatMap((change) => [
+      ...renewedClosed(before, after, change),
+      ...openedClosed(before, after, change),
+    ]);
     const named = nodesTouched(commit).flatMap((node) => wronglyNamed(after, node));
     return [...moves, ...epochs, ...closed, ...named].map((message) => this.#violation(state, message));
   }
@@ -85,19 +94,12 @@ export class Epochs implements SafetyChecker {
     if (newest !== undefined && isOlderEpoch(epoch, newest))
       return [`${key} went from epoch ${shownEpoch(newest)} back to ${shownEpoch(epoch)}`];
     this.#newest.set(key, epoch);
-    if (newest === undefined || !sameEpoch(epoch, newest)) return [];
-    if (before === undefined) return [`${key} was made again under its old epoch ${shownEpoch(epoch)}`];
-    return key.startsWith('/l/')
-      ? sameHolder(key, before as LeaseRecord, after as LeaseRecord)
-      : sameState(key, before as NodeEpoch, after as NodeEpoch);
+    const isSame = newest !== undefined && sameEpoch(epoch, newest);
+    if (before === undefined)
+      return isSame ? [`${key} was made again under its old epoch ${shownEpoch(epoch)}`] : [];
+    if (key.startsWith('/l/')) return wrongTerm(key, before as LeaseRecord, after as LeaseRecord);
+    return isSame ? sameState(key, before as NodeEpoch, after as NodeEpoch) : [];
   }
-}
-
-function sameHolder(key: string, before: LeaseRecord, after: LeaseRecord): readonly string[] {
-  // A lease that is given up has no holder; its epoch grows when the next one takes it.
-  return after.holder === '' || after.holder === before.holder
-    ? []
-    : [`${key} went from ${before.holder} to ${after.holder} under one epoch, ${shownEpoch(after.epoch)}`];
 }
 
 function sameState(key: string, before: NodeEpoch, after: NodeEpoch): readonly string[] {
@@ -126,6 +128,7 @@ function wrongEpoch(cell: CellView, transition: ReplicaTransition): string | und
   if (expected !== undefined && leaseName !== expected && !leaseName.startsWith(`${expected}-`))
     return `it acted under lease ${leaseName}, not ${expected}`;
   const current = cell.lease(leaseName);
+  if (current?.holder === nobody) return `it acted under lease ${leaseName}, which was released`;
   return current !== undefined && sameEpoch(current.epoch, epoch)
     ? undefined
     : `it acted under ${shownEpoch(epoch)} of lease ${leaseName}, which is at ${current ? shownEpoch(current.epoch) : 'none'}`;
@@ -146,6 +149,17 @@ function renewedClosed(before: CellView, after: CellView, change: CommittedChang
   const isRenewal = was !== undefined && is !== undefined && sameEpoch(was.epoch, is.epoch);
   const isClosed = [before, after].every((cell) => cell.nodeEpoch(node)?.state === 'Closed');
   return isRenewal && isClosed ? [`${key} was renewed under ${shownEpoch(is.epoch)}, which is closed`] : [];
+}
+
+/** The gate of a node whose epoch is closed stays closed until the node registers again. */
+function openedClosed(before: CellView, after: CellView, change: CommittedChange): readonly string[] {
+  const prefix = nodeAccountKey('');
+  if (!change.key.startsWith(prefix)) return [];
+  const node = change.key.slice(prefix.length);
+  const [was, is] = [change.before as NodeAccount | undefined, change.after as NodeAccount | undefined];
+  const isOpened = was?.gate.state === 'Closed' && is?.gate.state === 'Open';
+  const isClosed = [before, after].every((cell) => cell.nodeEpoch(node)?.state === 'Closed');
+  return isOpened && isClosed ? [`the gate in ${change.key} was opened; the node's epoch is closed`] : [];
 }
 
 const nodesTouched = ({ changes }: Commit): readonly string[] => [

@@ -1,3 +1,5 @@
+import { shownMs } from './shown-ms.js';
+
 /** An execution of a replica that started or has ended, as the world sees it. */
 export interface Execution {
   readonly tenant: string;
@@ -24,14 +26,13 @@ export class ExecutionWitness {
     const there = this.#running.get(at) ?? [];
     if (!running) {
       const index = there.indexOf(uid);
-      if (index < 0)
-        return [`${at}: an execution of ${uid} ended at ${Math.round(atMs)} ms that never started`];
+      if (index < 0) return [`${at}: an execution of ${uid} ended at ${shownMs(atMs)} that never started`];
       this.#running.set(at, there.toSpliced(index, 1));
       return [];
     }
     this.#running.set(at, [...there, uid]);
     const isPromised = [uid, ...there].some((one) => this.#atMostOne.has(one));
     if (there.length === 0 || !isPromised) return [];
-    return [`AtMostOne ${at}: ${uid} started at ${Math.round(atMs)} ms while ${there.join(', ')} still ran`];
+    return [`AtMostOne ${at}: ${uid} started at ${shownMs(atMs)} while ${there.join(', ')} still ran`];
   }
 }

@@ -16,6 +16,8 @@ export interface LivenessFacts {
   readonly endMs: number;
   /** What was committed in the quiet window after settling, under constant inputs. */
   readonly quietCommits: readonly Commit[];
+  /** The operations that the authority committed at a revision: each with its actor and reason. */
+  readonly actsAt: (revision: number) => readonly string[];
 }
 
 export interface LivenessResult {

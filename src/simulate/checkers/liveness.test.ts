@@ -14,7 +14,10 @@ import { HonestCell, replicaKey } from './honest-cell.fixture.js';
 import { livenessChecks } from './liveness.js';
 import type { LivenessFacts } from './liveness-facts.js';
 
-const noFacts: LivenessFacts = { rejectedBinds: [], windows: [], commits: [], endMs: 0, quietCommits: [] };
+const noFacts: LivenessFacts = {
+  ...{ rejectedBinds: [], windows: [], commits: [], endMs: 0, quietCommits: [] },
+  actsAt: () => [],
+};
 const settled = (): HonestCell => new HonestCell().settled();
 
 function judged(rule: LivenessRule, cell: HonestCell, facts: Partial<LivenessFacts> = {}): readonly string[] {
@@ -306,7 +309,7 @@ describe('[L7] what lost its owner is gone', () => {
 describe('[L8] retries stay within a budget', () => {
   it.each([
     [10, []],
-    [11, ['11 transactions were attempted from 0 to 1000 ms; the budget is 10']],
+    [11, ['11 transactions were attempted from 0 ms to 1000 ms; the budget is 10']],
   ])('%i of 10', (attempted, expected) => {
     const windows = [{ fromMs: 0, toMs: 1_000, attempted, budget: 10 }];
     expect(judged('L8', settled(), { windows })).toEqual(expected);
@@ -327,11 +330,26 @@ describe('[L9] under constant inputs the cell goes quiet', () => {
 
   it('a lease that changes hands is, and so is everything else', () => {
     const { cell, quietCommits } = renewal({ holder: 'other' });
-    expect(judged('L9', cell, { quietCommits })[0]).toContain('server-1 still wrote /l/drain');
+    expect(judged('L9', cell, { quietCommits })).toEqual([
+      `a write of objects by server-1 still wrote /l/drain (holder) at revision ${cell.revision}`,
+    ]);
     cell.incarnate('web');
     expect(judged('L9', cell, { quietCommits: cell.commits.slice(-1) })[0]).toContain(
       '/o/Replica/shop/web-0-1',
     );
+  });
+
+  it('says who acted and why, and what was written again and again once', () => {
+    const cell = settled();
+    const gate = (state: string) =>
+      change(cell, nodeAccountKey('n1'), (account: object) => ({ ...account, gate: { state, since: '' } }));
+    for (const state of ['Open', 'Closed', 'Open', 'Closed']) gate(state);
+    const quietCommits = cell.commits.slice(-3);
+    const actsAt = (): string[] => ['gate by detector:d under detector (Suspect: silent for 12 s)'];
+    const [from, to] = [quietCommits[0]?.revision, quietCommits[2]?.revision];
+    expect(judged('L9', cell, { quietCommits, actsAt })).toEqual([
+      `gate by detector:d under detector (Suspect: silent for 12 s), at server-1, still wrote /a/node/n1 (gate.state) 3 times, from revision ${from} to ${to}`,
+    ]);
   });
 
   it('a window in which not even a lease was renewed shows nothing', () => {

@@ -8,6 +8,7 @@ import { CellView } from './cell-view.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
 import { type Execution, ExecutionWitness } from './execution-witness.js';
 import { secondCopies } from './second-copies.js';
+import { shownMs } from './shown-ms.js';
 import { actorOf, appendedTransitions, type ReplicaChange, replicaChanges } from './transitions.js';
 
 /**
@@ -101,7 +102,9 @@ export class SingleBinding implements SafetyChecker {
     const leastMs = windowSeconds * 1_000 * (1 - driftMax);
     return atMs - changedAtMs >= leastMs
       ? []
-      : [`${at}, whose lease had stood unchanged for ${atMs - changedAtMs} ms, not ${leastMs}`];
+      : [
+          `${at}, whose lease had stood unchanged for ${shownMs(atMs - changedAtMs)}, not ${shownMs(leastMs)}`,
+        ];
   }
 }
 

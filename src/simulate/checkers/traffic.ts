@@ -6,6 +6,7 @@ import { isTerminal } from '../../model/stages.js';
 import { awaitsWithdrawal, withdrawWaitMs } from '../../model/withdrawal.js';
 import { CellView, placeOf } from './cell-view.js';
 import type { CellState, Commit, SafetyChecker, Violation } from './checker.js';
+import { shownMs } from './shown-ms.js';
 import { replicaChanges } from './transitions.js';
 
 // Clocks of processes run at slightly different rates.
@@ -58,7 +59,7 @@ export class Traffic implements SafetyChecker {
     if (askedAtMs === undefined || replica?.metadata.uid !== uid) return [];
     this.checked += 1;
     if (!awaitsWithdrawal(replica) || atMs - askedAtMs >= withdrawWaitMs - driftMs) return [];
-    const message = `${tenant}/${name} was asked to stop at ${atMs} ms; it is listed, since ${askedAtMs} ms in vain`;
+    const message = `${tenant}/${name} was asked to stop at ${shownMs(atMs)}; it is listed, since ${shownMs(askedAtMs)} in vain`;
     return [this.#violation(this.#state, message)];
   }
 

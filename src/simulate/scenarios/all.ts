@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.js';
 import { bindDuringNodeFailureScenarios } from './bind-during-node-failure.js';
 import { agents } from './agents.js';
+import { attestedNodes } from './attested-nodes.js';
 import { drainRace } from './drain-race.js';
 import { drainShort } from './drain-short.js';
 import { failureModes } from './failure-modes.js';
@@ -9,6 +10,7 @@ import { fenceChange } from './fence-change.js';
 import { fenceEdge } from './fence-edge.js';
 import { gangExpiry } from './gang-expiry.js';
 import { h11 } from './lost-copy.js';
+import { handover } from './handover.js';
 import { lostDirectory } from './lost-directory.js';
 import { lostHistory } from './lost-history.js';
 import { lostNodes } from './lost-nodes.js';
@@ -33,11 +35,13 @@ export const scenarios: readonly Scenario[] = [
   drainRace,
   drainShort,
   nodeDeleted,
+  attestedNodes,
   ...matrix,
   ...scheduling,
   ...lostNodes,
   h11,
   newLeader,
+  handover,
   stuckOnNode,
   strandedHold,
   preemption,

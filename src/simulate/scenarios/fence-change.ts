@@ -1,5 +1,6 @@
 import { fenceContract } from '../../model/fence-contract.js';
 import { fenceKey, type StoredFence } from '../../model/records.js';
+import { shownMs } from '../checkers/shown-ms.js';
 import type { Scenario } from '../scenario.js';
 import { liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
 import { startFenceOperator, startHastySettler } from '../world/fence-operator.js';
@@ -48,7 +49,7 @@ export const fenceChange: Scenario = {
     const problems: string[] = [];
     const cutOff = (forMs: number): string | undefined => {
       const name = runsOnce(machines);
-      if (name === undefined) problems.push(`nothing runs once at ${world.time.nowMs} ms`);
+      if (name === undefined) problems.push(`nothing runs once at ${shownMs(world.time.nowMs)}`);
       else silence(world, `agent-${name}`, servers, forMs);
       return name;
     };
@@ -86,6 +87,7 @@ export const fenceChange: Scenario = {
   },
   mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1'],
   mustOccur: ['partition'],
+  mustRefuse: ['settleFence.actor'],
 };
 
 const runsOnce = (machines: readonly MachineNode[]): string | undefined =>

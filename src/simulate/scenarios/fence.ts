@@ -57,4 +57,5 @@ export const fence: Scenario = {
   },
   mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1', 'L3', 'L4', 'L5', 'L9'],
   mustOccur: ['crash', 'partition'],
+  mustRefuse: ['remark.actor', 'gate.actor', 'gate.node', 'renew.lease'],
 };

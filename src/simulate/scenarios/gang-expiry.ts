@@ -32,6 +32,7 @@ export const gangExpiry: Scenario = {
     };
   },
   mustCheck: ['S2', 'S3', 'S6', 'S7', 'S9', 'L5', 'L7'],
+  mustRefuse: ['releaseHold.actor', 'reserve.actor', 'reserve.node'],
   mustOccur: ['crash', 'network.replyLost'],
 };
 

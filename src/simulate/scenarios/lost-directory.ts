@@ -45,4 +45,5 @@ export const lostDirectory: Scenario = {
   },
   mustCheck: ['S5', 'S6', 'S7', 'S8', 'S12', 'L1'],
   mustOccur: ['crash'],
+  mustRefuse: ['release.journal'],
 };

@@ -58,5 +58,6 @@ export const nodeDeleted: Scenario = {
     };
   },
   mustCheck: ['S2', 'S4', 'S5', 'S7', 'L1', 'L4'],
+  mustRefuse: ['removeNode.actor'],
   mustOccur: ['crash', 'network.replyLost', 'store.replyLost'],
 };

@@ -1,5 +1,6 @@
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Tenant } from '../../model/kinds/tenant.js';
+import { shownMs } from '../checkers/shown-ms.js';
 import type { Scenario } from '../scenario.js';
 import { startAsker } from '../world/asker.js';
 import { liveReplicasOf, replicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
@@ -108,7 +109,7 @@ export const scheduling: readonly Scenario[] = [
           ],
           [
             (boundAtMs ?? 0) >= heardAtMs,
-            `it was bound at ${boundAtMs} ms, before its node was heard of again`,
+            `it was bound at ${shownMs(boundAtMs ?? 0)}, before its node was heard of again`,
           ],
         );
       };

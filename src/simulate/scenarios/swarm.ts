@@ -56,4 +56,17 @@ export const swarm: Scenario = {
     'L9',
   ],
   mustOccur: [...callFaults, ...startFaults, ...eventFaults, 'historyLost'],
+  mustRefuse: [
+    ...(['renew.lease', 'resign.lease', 'incarnate.actor', 'reserve.actor', 'reserve.node'] as const),
+    ...(['bind.actor', 'bind.node', 'postpone.actor', 'report.node', 'report.fence', 'evict.actor'] as const),
+    ...([
+      'move.actor',
+      'release.actor',
+      'publish.actor',
+      'withdraw.actor',
+      'gate.actor',
+      'gate.node',
+    ] as const),
+    ...(['grant.actor', 'moveGang.actor', 'forget.actor', 'lease.released'] as const),
+  ],
 };

@@ -3,13 +3,20 @@ import type { Lease } from '../../model/kinds/lease.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
-import type { Actor, Authority, Outcome } from '../../model/ports.js';
-import { type Epoch, slotKey, type SlotRecord, statusKey } from '../../model/records.js';
+import type { Actor, Authority } from '../../model/ports.js';
+import {
+  leaseKey,
+  type LeaseRecord,
+  nodeOfLease,
+  slotKey,
+  type SlotRecord,
+  statusKey,
+} from '../../model/records.js';
 import { refOf } from '../../model/replica-ref.js';
 import { isTerminal, type Stage } from '../../model/stages.js';
 import { simulatedVersions } from '../checkers/simulated-versions.js';
 import { publishForbidden } from './forbidden-publications.js';
-import { type ActorKind, none, pretend, pretended } from './played-actors.js';
+import { type ActorKind, none, pretend } from './played-actors.js';
 import type { Reach } from './server.js';
 import type { Life } from './sim-process.js';
 import type { World } from './world.js';
@@ -26,35 +33,22 @@ export async function doForbidden(
 ): Promise<void> {
   const { random } = life.env;
   const replica = random.pick(replicas);
-  const actors = [...own.values(), ...pretended.map((kind) => pretend(life, reach, kind))];
-  const actor = random.pick(actors.filter((one) => one?.lease !== undefined));
   const leases = [...reach.cache.list('Lease')]
     .map(({ object }) => object as Lease)
     .filter(({ spec }) => spec.holder !== '');
-  if (actor?.lease === undefined || leases.length === 0) return;
+  if (leases.length === 0) return;
   const lease = random.pick(leases);
-  const before = (epoch: Epoch): Epoch => ({ ...epoch, number: epoch.number - 1 });
-  switch (random.integer(10)) {
+  switch (random.integer(7)) {
     case 0:
-    case 1: {
-      const stale: Actor = { ...actor, lease: { ...actor.lease, epoch: before(actor.lease.epoch) } };
-      return world.mustReject(
-        'S8',
-        `what ${stale.kind} did under an epoch that is over`,
-        usual(life, reach, authority, stale, replica, id),
-      );
-    }
-    case 2:
-      return world.mustReject(
-        'S8',
-        `a renewal of ${lease.metadata.name} under an epoch that is over`,
-        authority.renew({
-          name: lease.metadata.name,
-          holder: lease.spec.holder,
-          epoch: before(lease.spec.epoch),
-        }),
-      );
-    case 3:
+      if (nodeOfLease(lease.metadata.name) !== undefined)
+        return world.mustReject(
+          'S8',
+          `the lease of a node, taken from ${lease.spec.holder} as if it were a leader's,`,
+          authority.takeLease({
+            ...{ name: lease.metadata.name, holder: 'thief', durationSeconds: 15, operation: id },
+            unchangedSince: Number(lease.metadata.resourceVersion),
+          }),
+        );
       return world.mustReject(
         'S8',
         `a lease taken from ${lease.spec.holder} without proof`,
@@ -65,8 +59,14 @@ export async function doForbidden(
           operation: id,
           ...(random.chance(0.5) && { unchangedSince: 1 }),
         }),
+        // Its holder released it before the thief came: then anybody may take it.
+        () => {
+          const { lastTerm } = (world.history.get(leaseKey(lease.metadata.name)) ??
+            {}) as Partial<LeaseRecord>;
+          return lastTerm?.endedBy === lastTerm?.holder;
+        },
       );
-    case 4: {
+    case 1: {
       const lost = replicas.find(({ status }) => status?.stage === 'Unknown') ?? replica;
       return world.mustReject(
         'S6',
@@ -79,7 +79,7 @@ export async function doForbidden(
         }),
       );
     }
-    case 5: {
+    case 2: {
       const scheduler = pretend(life, reach, 'scheduler');
       const node = random.pick([...reach.objects.list<Node>('Node')]);
       const waiting = replicas.find(({ status }) => status?.stage === 'Queued') ?? replica;
@@ -102,7 +102,7 @@ export async function doForbidden(
           .then(([outcome]) => outcome ?? { kind: 'UnknownOutcome', message: '' }),
       );
     }
-    case 6: {
+    case 3: {
       const controller = pretend(life, reach, 'workload-controller');
       // Of one that has ended: nothing else would keep its slot.
       const ended = replicas.filter(({ status }) => status !== undefined && isTerminal(status.stage));
@@ -125,7 +125,7 @@ export async function doForbidden(
         }),
       );
     }
-    case 7: {
+    case 4: {
       const gang = reach.objects.get<Gang>('Gang', 'beta', 'crew');
       const hold = [...reach.objects.list<Reservation>('Reservation')].find(
         ({ spec, status }) => spec.intent === 'Gang' && status?.state === 'Held',
@@ -139,7 +139,7 @@ export async function doForbidden(
       });
       return;
     }
-    case 8: {
+    case 5: {
       const controller = pretend(life, reach, 'endpoints-controller');
       if (controller === undefined) return;
       return publishForbidden(world, life, reach, authority, controller);
@@ -187,57 +187,4 @@ async function moveFromElsewhere(
         message: `${name} was moved from ${made.from}; it was to be moved from ${from}`,
       },
     ]);
-}
-
-/** What an actor of this kind usually does, as well as can be. */
-function usual(
-  life: Life,
-  reach: Reach,
-  authority: Authority,
-  actor: Actor,
-  replica: Replica,
-  id: string,
-): Promise<Outcome<unknown>> {
-  const ref = refOf(replica);
-  const from = replica.status?.stage ?? 'Queued';
-  const node = life.env.random.pick([...reach.objects.list<Node>('Node')]);
-  const nodeEpoch = node.status?.epoch ?? none;
-  switch (actor.kind) {
-    case 'detector':
-      return authority.gate({
-        actor,
-        node: node.metadata.name,
-        nodeEpoch,
-        reachability: node.status?.reachability === 'Fresh' ? 'Suspect' : 'Fresh',
-        reason: 'Stale',
-        operation: id,
-      });
-    case 'repair-controller':
-      return authority.move({ actor, replica: ref, from, to: 'Unknown', reason: 'Stale', operation: id });
-    case 'endpoints-controller':
-      return authority.move({
-        actor,
-        replica: ref,
-        from,
-        to: from === 'Ready' ? 'Serving' : 'Ready',
-        reason: 'Stale',
-        operation: id,
-      });
-    case 'scheduler':
-      return authority
-        .bind([
-          {
-            ...{ actor, replica: ref, node: node.metadata.name, nodeEpoch },
-            ...{ snapshotRevision: '1', policyRevision: 'builtin', operation: id },
-          },
-        ])
-        .then(([outcome]) => outcome as Outcome<unknown>);
-    case 'grant-controller':
-      return authority.grant({ actor, tenant: ref.tenant, operation: id });
-    case 'collector':
-    case 'workload-controller':
-      return authority.forget({ actor, replica: ref, dropSlot: true, operation: id });
-    default:
-      return authority.evict({ actor, replica: ref, reason: 'Stale', operation: id });
-  }
 }

@@ -12,9 +12,11 @@ import { simulatedVersions } from '../checkers/simulated-versions.js';
 import type { Life, SimProcess } from './sim-process.js';
 import type { Reach } from './server.js';
 import { dropSlotTooEarly } from './drop-slot.js';
+import { leaveInTwoSteps } from './leave-in-two-steps.js';
 import { doForbidden } from './forbidden-operations.js';
 import { meddleWithGang } from './meddle-gang.js';
 import { type ActorKind, none, played, pretend, pretended } from './played-actors.js';
+import { resignAndGoOn } from './resign-and-go-on.js';
 import type { World } from './world.js';
 
 interface Pace {
@@ -50,7 +52,16 @@ class Meddler {
       this.#watchLeases(reach);
       for (const kind of played) {
         const actor = own.get(kind);
-        if (actor !== undefined && (this.world.faults.isStopped || !life.env.random.chance(0.01))) continue;
+        const { isStopped } = this.world.faults;
+        if (actor !== undefined && (isStopped || !life.env.random.chance(0.02))) continue;
+        if (actor !== undefined && life.env.random.chance(0.5)) {
+          await resignAndGoOn(life, reach, authority, actor).catch(() => undefined);
+          past.push(actor);
+          own.delete(kind);
+          continue;
+        }
+        // For a while nobody holds what it has released.
+        if (actor === undefined && past.length > 0 && !isStopped && !life.env.random.chance(0.3)) continue;
         const taken = await this.#take(life, authority, reach, kind);
         if (taken === undefined) continue;
         if (actor !== undefined) past.push(actor);
@@ -131,7 +142,9 @@ class Meddler {
     const node = random.pick(nodes);
     const id = life.env.uuid();
     const anyActor = (): Actor => this.#anyActor(life, reach, own, past);
-    const actorOf = (kind: ActorKind): Actor => own.get(kind) ?? { kind, name: 'meddler' };
+    // After it released a lease, the meddler acts under that lease until it takes the lease again.
+    const actorOf = (kind: ActorKind): Actor =>
+      own.get(kind) ?? past.findLast((actor) => actor.kind === kind) ?? { kind, name: 'meddler' };
     const at = (...wanted: readonly Stage[]): Replica => {
       const those = replicas.filter(({ status }) => wanted.includes(status?.stage ?? 'Queued'));
       return those.length === 0 || random.chance(0.2) ? replica : random.pick(those);
@@ -139,6 +152,7 @@ class Meddler {
     const insists = this.pace.insists === true && this.world.refused === 0;
     if (random.chance(0.3) || insists)
       return doForbidden(this.world, life, reach, authority, own, replicas, id);
+    if (random.chance(0.5) && (await leaveInTwoSteps(life, reach, authority))) return;
     const ref = refOf(replica);
     switch (random.integer(16)) {
       case 0: {

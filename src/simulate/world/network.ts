@@ -1,3 +1,4 @@
+import { operationNames } from '../../model/operations.js';
 import type { Authority, Outcome } from '../../model/ports.js';
 import type { Faults } from './faults.js';
 import type { Life, SimProcess } from './sim-process.js';
@@ -107,32 +108,6 @@ export class Network {
 
 const unanswered: Outcome<never> = { kind: 'UnknownOutcome', message: 'no answer came in time' };
 
-const operations: readonly (keyof Authority)[] = [
-  'postpone',
-  'takeLease',
-  'renew',
-  'resign',
-  'register',
-  'incarnate',
-  'reserve',
-  'report',
-  'evict',
-  'move',
-  'release',
-  'releaseHold',
-  'publish',
-  'withdraw',
-  'gate',
-  'grant',
-  'attest',
-  'setFence',
-  'settleFence',
-  'remark',
-  'moveGang',
-  'forget',
-  'removeNode',
-];
-
 /** An authority in another process: the one that `pick` names at each call. */
 export function remoteAuthority(
   network: Network,
@@ -148,7 +123,7 @@ export function remoteAuthority(
     return answer ?? none;
   };
   const remote = Object.fromEntries(
-    operations.map((name) => [
+    operationNames.map((name) => [
       name,
       (input: never) =>
         call(

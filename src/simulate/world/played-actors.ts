@@ -24,7 +24,11 @@ export const none: Epoch = { cell: 1, number: 0 };
 const schedulers = ['scheduler-0', 'scheduler-1', 'scheduler-rival-a', 'scheduler-rival-0'];
 
 /** Acts as another under the epoch that the other has now, or had. */
-export function pretend(life: Life, { cache }: Reach, kind: (typeof pretended)[number]): Actor | undefined {
+export function pretend(
+  life: Life,
+  { cache }: Reach,
+  kind: (typeof played)[number] | (typeof pretended)[number],
+): Actor | undefined {
   const names = kind === 'scheduler' ? schedulers : [kind];
   const held = names.filter((one) => cache.record(leaseKey(one)) !== undefined);
   if (held.length === 0) return undefined;

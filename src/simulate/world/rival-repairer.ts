@@ -110,7 +110,7 @@ async function meddle(
   if (!isIdle || node?.status?.epoch === undefined || !random.chance(0.05)) return;
   await authority.attest({
     ...{ actor: { kind: 'operator', name: 'operator' }, node: node.metadata.name },
-    ...{ nodeEpoch: node.status.epoch, reason: 'looked', forSeconds: 60, operation: `attest/${uid}` },
+    ...{ nodeEpoch: node.status.epoch, reason: 'looked', forSeconds: 60, operation: `attest/${env.uuid()}` },
   });
 }
 

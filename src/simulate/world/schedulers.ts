@@ -19,6 +19,7 @@ const lookMs = 1_000;
 interface SchedulersOptions {
   readonly holder: string;
   readonly ages: NodeAgeMs;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -29,12 +30,14 @@ export async function runSchedulers(world: World, reach: Reach, options: Schedul
   const { env } = reach.life;
   if (world.faults.strikes('shards.mistaken', env.random)) {
     const stop = new AbortController();
+    const { signal } = options;
+    signal.addEventListener('abort', () => stop.abort(), { once: true });
     const running = runShards(world, reach, options, mistakenShards, stop.signal);
-    while (!world.faults.isStopped) await env.sleep(lookMs);
+    while (!world.faults.isStopped && !signal.aborted) await env.sleep(lookMs);
     stop.abort();
     await running;
   }
-  await runShards(world, reach, options, usualShards, new AbortController().signal);
+  await runShards(world, reach, options, usualShards, options.signal);
 }
 
 async function runShards(

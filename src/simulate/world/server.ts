@@ -1,6 +1,6 @@
 import { CommitAuthority } from '../../commit/authority.js';
 import type { Checks } from '../../commit/checks.js';
-import type { ObjectChange, Objects } from '../../model/ports.js';
+import type { Authority, ObjectChange, Objects } from '../../model/ports.js';
 import { kindNamed, kinds } from '../../model/kinds.js';
 import type { Versions } from '../../model/versions.js';
 import { Validator } from '../../model/validate.js';
@@ -23,7 +23,7 @@ export interface Reach {
   readonly life: Life;
   readonly cache: ObjectCache;
   readonly objects: Objects;
-  readonly authority: CommitAuthority;
+  readonly authority: Authority;
   /** Deletes what has lost its owners, as servers do. */
   readonly collector: Collector;
 }

@@ -5,6 +5,10 @@ import type { ClockShape, VirtualMachine, VirtualTime } from '../../env/virtual.
 /** One life of a process: from a start to the crash that ends it. Nothing of it happens afterwards. */
 export class Life {
   readonly env: Env;
+  /** Aborts when the process is asked to stop. */
+  readonly stopping = new AbortController();
+  /** Ends when the process has done all it does. */
+  main: Promise<void> | undefined;
   #isOver = false;
   readonly #onEnd: (() => void)[] = [];
 
@@ -77,10 +81,22 @@ export class SimProcess {
     const life = new Life(this, this.time.machine(`${this.name}.${this.#lives}`, this.shape));
     this.#life = life;
     life.env.after(0, () => {
-      this.main(life).catch((cause: unknown) => {
+      life.main = this.main(life).catch((cause: unknown) => {
         if (!life.isOver) this.onFailure(new Error(`${this.name} failed: ${String(cause)}`, { cause }));
       });
     });
+  }
+
+  /** Asks it to stop, as an operator does, and ends it when it has, or after `forMsMax`. */
+  stop(forMsMax: number): void {
+    const life = this.#life;
+    if (life === undefined) return;
+    const end = (): void => {
+      if (this.#life === life) this.crash();
+    };
+    void life.main?.then(end);
+    life.env.after(forMsMax, end);
+    life.stopping.abort();
   }
 
   crash(): void {

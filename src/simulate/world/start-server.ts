@@ -15,16 +15,16 @@ export function startServer(
   return world.addProcess(name, async (life) => {
     const reach = await world.reach(life);
     void world.witness.follow(reach);
-    const never = new AbortController().signal;
+    const { signal } = life.stopping;
     const holder = `${name}-${life.env.uuid().slice(0, 8)}`;
     const hub = new NodeHub({
       ...{ objects: reach.objects, authority: reach.authority, env: life.env },
       ...{ nodes: () => reach.cache.count('Node') },
     });
-    hub.start(never);
+    hub.start(signal);
     world.streams.set(life, hub);
     const freshness = new world.controllers.Observer({ objects: reach.objects, env: life.env });
-    freshness.start(never);
+    freshness.start(signal);
     const controllers = new Controllers({
       ...{ objects: reach.objects, authority: reach.authority, env: life.env },
       wakeUps: wakeUpsOf(reach, world.faults),
@@ -40,12 +40,12 @@ export function startServer(
     const ages = (node: string): number | undefined => freshness.ageMs(node);
     const schedule = async (): Promise<void> => {
       const waitMs = schedulesFromMs - world.time.nowMs;
-      if (waitMs > 0) await life.env.sleep(waitMs);
-      await runSchedulers(world, reach, { holder, ages });
+      if (waitMs > 0) await life.env.sleep(waitMs, signal).catch(() => undefined);
+      await runSchedulers(world, reach, { holder, ages, signal });
     };
     await Promise.all([
-      controllers.run(never),
-      reach.collector.run(never),
+      controllers.run(signal),
+      reach.collector.run(signal),
       ...(schedules ? [schedule()] : []),
     ]);
   });

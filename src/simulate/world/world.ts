@@ -16,6 +16,7 @@ import { controllersWith, type ControllerShape, wholeControllers } from '../cont
 import { type FenceTerms, fenceWithout, wholeFence } from '../fence-terms.js';
 import type { Mutant } from '../mutant.js';
 import { versionsWith, wholeVersions } from '../watch-defects.js';
+import { Acts } from './acts.js';
 import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
 import type { FaultEvent, FaultPlan } from './fault-plan.js';
@@ -23,6 +24,8 @@ import { Network, remoteAuthority } from './network.js';
 import { ProcessStore, type SharedStore } from './process-store.js';
 import { type Reach, reachStore } from './server.js';
 import { type Life, SimProcess } from './sim-process.js';
+import { StaleOperations } from './stale-operations.js';
+import { watchedAuthority } from './watched-authority.js';
 import { Witness } from './witness.js';
 
 export interface WorldOptions {
@@ -59,6 +62,10 @@ export class World {
   readonly attempts: number[] = [];
   readonly rejectedBinds = new Map<string, { tenant: string; name: string; uid: string }>();
   readonly witness: Witness;
+  /** Operations under epochs that are over, which the authority refused. */
+  readonly stale: StaleOperations;
+  /** The operations behind each commit. */
+  readonly acts = new Acts();
   /** A fault of a scenario that strikes the transactions it names. */
   direct: SharedStore['directed'] | undefined;
   /** Nodes on which nothing runs, as only the world can know. */
@@ -93,7 +100,11 @@ export class World {
     this.#versions = mutant?.kind === 'watch' ? versionsWith[mutant.name] : wholeVersions;
     this.wire = this.time.machine('wire').env;
     this.#store = new MemoryStore(this.time.machine('store').env);
-    this.witness = new Witness((violation) => this.#violated([violation]));
+    const onViolation = (violation: Violation): void => this.#violated([violation]);
+    this.witness = new Witness(onViolation);
+    this.stale = new StaleOperations({
+      ...{ random: this.time.random.stream('stale operations'), state: this.history, onViolation },
+    });
   }
 
   get isBroken(): boolean {
@@ -144,7 +155,12 @@ export class World {
       directed: (transaction: Transaction) => this.direct?.(transaction),
     };
     const store = new ProcessStore(shared, life, this.faults, this.wire, way);
-    const reach = await reachStore(life, { store, versions: this.#versions, checks: this.checks });
+    const { authority, ...others } = await reachStore(life, {
+      store,
+      versions: this.#versions,
+      checks: this.checks,
+    });
+    const reach = { ...others, authority: watchedAuthority(authority, this) };
     this.reaches.set(life.member, reach);
     return reach;
   }
@@ -192,12 +208,17 @@ export class World {
 
   /**
    * For what nobody may ever be let do: an operation that is wrong whatever happens meanwhile. If it commits, the rule
-   * that forbids it is broken, also where the records alone would not show it.
+   * that forbids it is broken, also where the records alone would not show it. Unless the records say that it was right.
    */
-  async mustReject(rule: SafetyRule, what: string, operation: Promise<Outcome<unknown>>): Promise<void> {
+  async mustReject(
+    rule: SafetyRule,
+    what: string,
+    operation: Promise<Outcome<unknown>>,
+    wasRight = () => false,
+  ): Promise<void> {
     const outcome = await operation;
     this.#refused += 1;
-    if (outcome.kind !== 'Committed') return;
+    if (outcome.kind !== 'Committed' || wasRight()) return;
     this.#violated([
       {
         rule,
