@@ -1,6 +1,6 @@
 # The two commands of README.md are `make up` and `make test`; each sets up what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help up test nightly bench node test-setup clean
+.PHONY: help up test nightly bench node test-setup test-tools clean
 
 NODE_MIN := 20.19
 # Most of what a server allocates lives for one request. Twice the usual room for it (V8's is 16 MB) lets most of it die
@@ -8,9 +8,12 @@ NODE_MIN := 20.19
 SERVER_FLAGS := --max-semi-space-size=32
 # What the tests need besides npm packages: the command, and Debian's package it comes from.
 TEST_TOOLS := etcd:etcd-server strace:strace openssl:openssl flock:util-linux unshare:util-linux kubectl:kubernetes-client dig:bind9-dnsutils \
-  podman:podman runc:runc busybox:busybox-static ip:iproute2
+  podman:podman runc:runc busybox:busybox-static ip:iproute2 python3:python3
 # Debian's own kubectl, whatever other one is on PATH: the API is tried with both.
 OLD_KUBECTL := .tools/kubernetes-client/usr/bin/kubectl
+# Other languages' clients, whose informers are tried with the API. Go is used where it is there: 1.23 or later.
+PYTHON_CLIENT := .tools/python/installed
+GO_CLIENT := $(if $(shell go version 2>/dev/null | grep -E 'go1\.(2[3-9]|[3-9][0-9])'),.tools/client-go-informers)
 
 help:
 	@echo 'make up       set up, then start Berth'
@@ -32,7 +35,7 @@ test: node test-setup $(OLD_KUBECTL) dist/.built
 nightly: node dist/.built
 	@node dist/testing/nightly.js
 
-bench: node test-setup dist/.built
+bench: node test-tools dist/.built
 	@node $(SERVER_FLAGS) --expose-gc dist/bench/run.js $(BENCH)
 
 clean:
@@ -61,9 +64,22 @@ $(OLD_KUBECTL):
 	@mkdir -p .tools && cd .tools && apt-get download -qq kubernetes-client || { apt-get update -qq && apt-get download -qq kubernetes-client; }
 	@cd .tools && dpkg-deb -x kubernetes-client_*.deb kubernetes-client && rm -f kubernetes-client_*.deb
 
-# Installs only what is missing, and says so.
-test-setup:
-	@missing=; for tool in $(TEST_TOOLS); do \
+test-setup: test-tools $(PYTHON_CLIENT) $(GO_CLIENT)
+
+$(PYTHON_CLIENT): testing/client-python/requirements.txt | test-tools
+	@echo "installing the Python client into .tools/python"
+	@rm -rf .tools/python && python3 -m venv .tools/python
+	@.tools/python/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+.tools/client-go-informers: $(wildcard testing/client-go/*)
+	@echo "building the informers of client-go, which takes minutes the first time"
+	@cd testing/client-go && go build -o ../../$@ .
+	@touch $@
+
+# Installs only what is missing, and says so. Debian's python3 makes virtual environments with python3-venv alone.
+test-tools:
+	@missing=; python3 -c 'import ensurepip, venv' 2>/dev/null || missing=" python3-venv"; for tool in $(TEST_TOOLS); do \
 	  command -v $${tool%%:*} >/dev/null || case "$$missing" in *" $${tool##*:}"*) ;; *) missing="$$missing $${tool##*:}";; esac; done; \
 	[ -z "$$missing" ] || { \
 	  command -v apt-get >/dev/null || { echo "the tests need$$missing (Debian's names); install them and try again" >&2; exit 1; }; \
