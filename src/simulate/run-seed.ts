@@ -1,4 +1,6 @@
 import { SeededRandom } from '../env/random.js';
+import type { Replica } from '../model/kinds/replica.js';
+import type { Stage } from '../model/stages.js';
 import type { LivenessRule } from './checkers/checker.js';
 import type { LivenessFacts } from './checkers/liveness-facts.js';
 import { livenessChecks } from './checkers/liveness.js';
@@ -111,14 +113,28 @@ async function settle(world: World, { chaosMs, settleMs }: Scenario): Promise<vo
   }
 }
 
-/** Whether something will still be written at its time: holds that are over are deleted, brakes are eased. */
+/**
+ * Whether the cell will still write something when a duration ends: an ended hold is deleted, a brake is eased, a fence
+ * expires, a replica that is on its way reaches its deadline.
+ */
 function isPending({ history }: World): boolean {
-  const isOver = [...history.under('/s/Reservation/')].some(
-    ([, value]) => !JSON.stringify(value).includes('"Held"'),
-  );
+  const isAny = (prefix: string, isSo: (value: unknown) => boolean): boolean =>
+    [...history.under(prefix)].some(([, value]) => isSo(value));
   return (
-    isOver || [...history.under('/s/Region/')].some(([, value]) => JSON.stringify(value).includes('"Braked"'))
+    isAny('/s/Reservation/', (value) => !JSON.stringify(value).includes('"Held"')) ||
+    isAny('/s/Region/', (value) => JSON.stringify(value).includes('"Braked"')) ||
+    isAny('/s/Replica/', hasDeadline)
   );
+}
+
+const onTheWay: readonly (Stage | undefined)[] = ['Scheduled', 'Bound', 'Starting', 'Releasing'];
+
+/** Whether a deadline of a replica is being counted. The deadlines of an Unknown replica are over once it has NeedsHuman. */
+function hasDeadline(value: unknown): boolean {
+  const { stage, conditions = [] } = (value as Pick<Replica, 'status'>).status ?? {};
+  if (stage === 'Unknown')
+    return !conditions.some(({ type, status }) => type === 'NeedsHuman' && status === 'True');
+  return onTheWay.includes(stage);
 }
 
 function windowsOf(world: World): LivenessFacts['windows'] {

@@ -55,6 +55,9 @@ const renewMs = 5_000;
 class ScriptedAgent {
   readonly member: SimProcess;
   readonly #running = new Map<string, Running>();
+  // [S5] Kept on the disk of the machine: replicas that ended here or must never run here. A list from an old cache may
+  // still show them as bound.
+  readonly #ended = new Set<string>();
   // Until when an acknowledged renewal permits AtMostOne work, on the machine's boot clock; kept by the supervisor.
   #permittedUntilMs = 0;
   #epochs: Epoch[] = [];
@@ -72,7 +75,7 @@ class ScriptedAgent {
     this.#supervise();
     world.switchOff.set(shape.name, () => {
       this.member.crash();
-      for (const uid of this.#running.keys()) this.#stop(uid);
+      for (const uid of this.#running.keys()) this.#end(uid);
     });
     world.isIdle.set(shape.name, () => this.member.life === undefined && this.#running.size === 0);
   }
@@ -159,7 +162,8 @@ class ScriptedAgent {
     switch (replica.status?.stage) {
       case 'Bound':
       case 'Starting':
-        if (running === undefined) {
+        if (this.#ended.has(uid)) await this.#report(life, authority, epoch, replica, 'Failed', 'Exited', 1);
+        else if (running === undefined) {
           if (!this.#start(replica)) return;
           await this.#report(life, authority, epoch, replica, 'Starting', 'Started');
         } else if (replica.status.stage === 'Bound')
@@ -175,17 +179,18 @@ class ScriptedAgent {
           running === undefined ||
           (!this.world.faults.isStopped && env.random.chance(this.options.exits))
         ) {
-          this.#stop(uid);
+          this.#end(uid);
           const ended = env.random.chance(0.5) ? 'Succeeded' : 'Failed';
           await this.#report(life, authority, epoch, replica, ended, 'Exited', 1);
         }
         return;
       case 'Releasing':
         if (this.#isHeld(replica)) return;
-        this.#stop(uid);
+        this.#end(uid);
         await this.#report(life, authority, epoch, replica, 'Released', 'Stopped');
         return;
       case 'Unknown':
+        if (running === undefined) this.#end(uid);
         // What it was asked to stop has not failed, as a real agent has it.
         if (running === undefined && replica.status.intent !== undefined)
           await this.#report(life, authority, epoch, replica, 'Released', 'NotRunning');
@@ -195,7 +200,7 @@ class ScriptedAgent {
         return;
       default:
         // It has ended, whatever runs here.
-        this.#stop(uid);
+        this.#end(uid);
     }
   }
 
@@ -217,7 +222,9 @@ class ScriptedAgent {
     return true;
   }
 
-  #stop(uid: string): void {
+  /** Ends the replica on this machine for good. */
+  #end(uid: string): void {
+    this.#ended.add(uid);
     const running = this.#running.get(uid);
     if (running === undefined) return;
     this.#running.delete(uid);
@@ -303,7 +310,7 @@ class ScriptedAgent {
     const look = (): void => {
       const killMs = fenceContract.killMarginSeconds * 1_000;
       if (this.world.time.nowMs >= this.#permittedUntilMs - killMs)
-        for (const [uid, { isFenced }] of this.#running) if (isFenced) this.#stop(uid);
+        for (const [uid, { isFenced }] of this.#running) if (isFenced) this.#end(uid);
       this.world.wire.after(500, look);
     };
     this.world.wire.after(500, look);

@@ -226,7 +226,8 @@ export class World {
     // While faults go on it is looked often at who has to be started again.
     const stepMs = this.faults.isStopped ? 10_000 : 1_000;
     while (this.time.nowMs < untilMs && !this.isBroken) {
-      await this.time.run(Math.min(untilMs, this.time.nowMs + stepMs));
+      const limitMs = Math.min(untilMs, this.time.nowMs + stepMs);
+      await this.time.run(limitMs).catch((error: unknown) => this.fail(error as Error));
       // A crash by a fault of a call is mended by itself, as a supervisor of the machine would.
       for (const member of this.processes)
         if (member.life === undefined && !this.#isHeldDown.has(member))
