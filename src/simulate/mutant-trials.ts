@@ -13,6 +13,7 @@ import { lostDirectory } from './scenarios/lost-directory.js';
 import { newLeader } from './scenarios/new-leader.js';
 import { nodeDeleted } from './scenarios/node-deleted.js';
 import { preemption } from './scenarios/preemption.js';
+import { strandedHold } from './scenarios/stranded-hold.js';
 import { swarm } from './scenarios/swarm.js';
 
 // Where something is tried against most checks of the authority.
@@ -34,12 +35,13 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
         'bind.hold.offer',
       ] as const),
       ...(['bind.taints', 'bind.antiAffinity', 'bind.antiAffinity.others', 'bind.spread'] as const),
-      ...(['bind.pool', 'bind.gang', 'gang.holds', 'gang.count', 'gang.committed'] as const),
+      ...(['bind.pool', 'bind.gang', 'gang.holds', 'gang.count'] as const),
       ...(['gang.edge', 'gang.emptied'] as const),
     ],
   ],
   [fence, ['epoch.nodeState']],
   [gangExpiry, ['gang.expired']],
+  [strandedHold, ['gang.committed']],
   [drainShort, ['evict.disruption', 'evict.last']],
   [h11, ['incarnate.lostCopy', 'bind.lostCopy']],
   [preemption, ['reserve.victim']],
