@@ -15,6 +15,7 @@ import { nodeDeleted } from './scenarios/node-deleted.js';
 import { preemption } from './scenarios/preemption.js';
 import { strandedHold } from './scenarios/stranded-hold.js';
 import { swarm } from './scenarios/swarm.js';
+import { type TimedPromise, timedPromises } from './timed-promises.js';
 
 // Where something is tried against most checks of the authority.
 const meddled: readonly Scenario[] = [swarm, fence, preemption];
@@ -61,10 +62,23 @@ const worldsOfDefect: Readonly<Record<ControllerDefectName, readonly Scenario[]>
   'drain.countsLost': [drainShort],
 };
 
-/** In which worlds a defect is tried. */
-export const trialOf = (mutant: Mutant): Trial => ({ mutant, scenarios: worldsOf(mutant) });
+/** In which worlds a defect is tried, and what must be said of it. */
+export function trialOf(mutant: Mutant): Trial {
+  if (mutant.kind !== 'duration') return { mutant, scenarios: worldsOf(mutant) };
+  const promise = timedPromises.find(({ mutants }) => mutants[mutant.name] !== undefined);
+  if (promise === undefined) throw new Error(`no promise is broken by ${mutant.name}`);
+  return durationTrial(mutant, promise);
+}
 
-function worldsOf(mutant: Mutant): readonly Scenario[] {
+/** A defect of a promise, tried where the duration ends, until the checker of this promise notices. */
+export function durationTrial(mutant: Mutant, { scenario, mutants }: TimedPromise): Trial {
+  const shows = mutants[mutant.name];
+  // L3 and L5 are judged at the end of a run, and ended holds are deleted only then.
+  const untilEnd = mutant.name.endsWith('.never') || mutant.name === 'hold.kept.short';
+  return { mutant, scenarios: [scenario], untilEnd, ...(shows !== undefined && { shows }) };
+}
+
+function worldsOf(mutant: Exclude<Mutant, { kind: 'duration' }>): readonly Scenario[] {
   switch (mutant.kind) {
     case 'check': {
       const [world] = onlyIn.find(([, names]) => names.includes(mutant.name)) ?? [];

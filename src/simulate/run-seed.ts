@@ -18,6 +18,8 @@ export interface SeedOptions {
   readonly trace?: (line: string) => void;
   /** Only safety is of interest: the run ends with the faults. */
   readonly isSafetyOnly?: boolean;
+  /** Only violations with such a message are of interest: the run goes on after any other. */
+  readonly shows?: RegExp;
 }
 
 const quietMs = 30_000;
@@ -41,12 +43,13 @@ export function planOf(scenario: Scenario, seed: number): FaultPlan {
 
 /** Runs one seed of a scenario: faults, then calm, then quiet. Stops at the first thing that is not as it must be. */
 export async function runSeed(scenario: Scenario, options: SeedOptions): Promise<SeedResult> {
-  const { seed, mutant, trace } = options;
+  const { seed, mutant, trace, shows } = options;
   const plan = options.plan ?? planOf(scenario, seed);
   const world = new World({
     seed,
     plan,
     ...(mutant !== undefined && { mutant }),
+    ...(shows !== undefined && { shows }),
     ...(trace !== undefined && { trace, onCommit: trace }),
   });
   const assertEnd = scenario.begin(world);
@@ -69,6 +72,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
         windows: windowsOf(world),
         commits: world.commits,
         endMs: world.time.nowMs,
+        upNodes: [...world.agents.keys()],
         quietCommits: world.commits.slice(quietFrom),
       };
       for (const [rule, check] of Object.entries(livenessChecks) as [
@@ -79,7 +83,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
         checked.set(rule, result.checked);
         world.report(result.violations);
       }
-      messages.push(...assertEnd());
+      messages.push(...assertEnd().filter((message) => shows?.test(message) !== false));
     }
   }
   for (const [rule, count] of world.checked) checked.set(rule, count);

@@ -14,7 +14,14 @@ import { HonestCell, replicaKey } from './honest-cell.fixture.js';
 import { livenessChecks } from './liveness.js';
 import type { LivenessFacts } from './liveness-facts.js';
 
-const noFacts: LivenessFacts = { rejectedBinds: [], windows: [], commits: [], endMs: 0, quietCommits: [] };
+const noFacts: LivenessFacts = {
+  rejectedBinds: [],
+  windows: [],
+  commits: [],
+  endMs: 0,
+  upNodes: [],
+  quietCommits: [],
+};
 const settled = (): HonestCell => new HonestCell().settled();
 
 function judged(rule: LivenessRule, cell: HonestCell, facts: Partial<LivenessFacts> = {}): readonly string[] {

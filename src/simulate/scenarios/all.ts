@@ -4,6 +4,7 @@ import { agents } from './agents.js';
 import { drainRace } from './drain-race.js';
 import { drainShort } from './drain-short.js';
 import { failureModes } from './failure-modes.js';
+import { durations } from './durations.js';
 import { fence } from './fence.js';
 import { fenceChange } from './fence-change.js';
 import { fenceEdge } from './fence-edge.js';
@@ -22,6 +23,7 @@ import { scheduling } from './scheduling.js';
 import { strandedHold } from './stranded-hold.js';
 import { stuckOnNode } from './stuck-on-node.js';
 import { swarm } from './swarm.js';
+import { zoneLost } from './zone-lost.js';
 
 /** Every scenario of `berth simulate`, in the order they are run. */
 export const scenarios: readonly Scenario[] = [
@@ -37,6 +39,8 @@ export const scenarios: readonly Scenario[] = [
   ...lostNodes,
   h11,
   newLeader,
+  zoneLost,
+  durations,
   stuckOnNode,
   strandedHold,
   preemption,
