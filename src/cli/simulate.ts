@@ -50,7 +50,7 @@ export const simulateCommand = (): Command =>
     .option('--shrink', 'remove faults from a failing seed for as long as it still fails (with --seed)')
     .option(
       '--mutants',
-      'plant one defect at a time (a check that is off, a term of the fence left out, a controller that counts wrongly) and report which rule notices it, within --seeds (default: 200)',
+      'plant one defect at a time (a check that is off, a term of the fence left out, a controller that counts wrongly, a duration that is wrong) and report which rule notices it, within --seeds (default: 200)',
     )
     .option('--only <defect...>', 'try only these defects, or groups of them such as fence (with --mutants)')
     .option('--list', 'list the scenarios; with --mutants the defects')

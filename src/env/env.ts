@@ -19,7 +19,10 @@ export interface Timer {
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;
-  /** Calls `callback` once, `ms` from now on the monotonic clock. Never synchronously, not even for 0. */
+  /**
+   * Calls `callback` once, `ms` from now on the monotonic clock. Never synchronously, not even for 0. After a delay that is not 0
+   * the clock shows another time, however short the delay is: whoever waits for an instant may set a timer for what is left.
+   */
   after(ms: number, callback: () => void): Timer;
   /** Resolves `ms` from now. Rejects with the signal's reason, at once, when the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -142,6 +142,49 @@ describe('a virtual world', () => {
     await expect(throwing.run()).rejects.toThrow('in a timer');
   });
 
+  it('moves the clock of a machine with every timer that has a delay, however short the delay is', async () => {
+    const world = new VirtualTime({ seed: 1 });
+    const { env } = world.machine('m', { rate: 0.999 });
+    env.after(131_270.39, () => undefined);
+    await world.run();
+    const delays = [1e-6, 1e-9, 1e-12, 1e-15, Number.MIN_VALUE];
+    for (const ms of delays) {
+      const [monotonic, boot] = [env.clock.monotonic(), env.clock.boot()];
+      env.after(ms, () => undefined);
+      await world.run();
+      expect(msBetween(monotonic, env.clock.monotonic())).toBeGreaterThan(0);
+      expect(msBetween(boot, env.clock.boot())).toBeGreaterThan(0);
+    }
+  });
+
+  it('fails when each event sets the next one and the time stands still, and names who set the last timer', async () => {
+    const world = new VirtualTime({ seed: 1 });
+    const { env } = world.machine('stuck');
+    const spinsForEver = (): void => void env.after(0, spinsForEver);
+    env.after(50, spinsForEver);
+    const failure = await world.run().catch((error: unknown) => error as Error);
+    expect(failure).toMatchObject({
+      message:
+        'virtual time stands at 50 ms: 50000 events were run, each set by the one before; the last was set by stuck, 0 ms ahead',
+      stack: expect.stringContaining('spinsForEver') as string,
+    });
+  });
+
+  it('takes tiny steps without end for standing still, and long work of one moment for work', async () => {
+    const crawling = new VirtualTime({ seed: 1 });
+    const { env } = crawling.machine('m');
+    const crawl = (): void => void env.after(1e-9, crawl);
+    crawl();
+    await expect(crawling.run()).rejects.toThrow('virtual time stands at');
+
+    const busy = new VirtualTime({ seed: 1 });
+    const many = busy.machine('m').env;
+    let fired = 0;
+    for (let count = 0; count < 60_000; count++) many.after(70, () => (fired += 1));
+    await busy.run();
+    expect(fired).toBe(60_000);
+  });
+
   it('rejects a sleep with its signal’s reason', async () => {
     const world = new VirtualTime({ seed: 1 });
     const outcomes: unknown[] = [];

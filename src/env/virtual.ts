@@ -31,8 +31,17 @@ interface VirtualEvent extends HeapEvent {
   atMs: number;
   readonly machine: VirtualMachine;
   readonly dueMonotonicMs: number;
+  readonly chain: Chain;
   run: () => void;
   cancelled: boolean;
+}
+
+/** Events each of which was set by the one before, within `progressMs`. */
+interface Chain {
+  readonly sinceMs: number;
+  readonly length: number;
+  /** Names the caller that set the event. Present only on an event that makes its chain too long. */
+  readonly tooLong?: Error;
 }
 
 // Wall time at the start of every run: 2026-01-01T00:00:00Z.
@@ -41,6 +50,14 @@ const wallStartMs = 1_767_225_600_000;
 // Two computations of one instant on a drifting clock may differ by a rounding error. An event that is
 // closer to its due time than this is due.
 const dueToleranceMs = 1e-6;
+
+// The shortest positive delay of a timer. A clock that was started long ago cannot show a shorter step: the timer would fire
+// while the clock reads the same, and code that waits for an instant would set the timer again without end.
+const delayMsLeast = 1e-3;
+
+// A chain of `chainMax` events within `progressMs` of world time is taken for endless, and the run fails.
+const chainMax = 50_000;
+const progressMs = 100;
 
 // Cancelled events are taken out of the heap when there are this many and more of them than others.
 const cancelledMin = 1_000;
@@ -66,6 +83,8 @@ export class VirtualTime {
   #sequence = 0;
   #eventsRun = 0;
   #running = false;
+  // The chain of the event that runs or ran last. All promise work of an event settles before the next event.
+  #chain: Chain = { sinceMs: 0, length: 0 };
   #failure: { readonly error: Error } | undefined;
 
   constructor(options: { seed: number | string; trace?: (line: string) => void }) {
@@ -154,11 +173,23 @@ export class VirtualTime {
       sequence: this.#sequence++,
       machine,
       dueMonotonicMs,
+      chain: this.#nextLink(machine, atMs),
       run,
       cancelled: false,
     };
     this.#heap.push(event);
     return { cancel: () => this.#cancel(event) };
+  }
+
+  #nextLink(machine: VirtualMachine, atMs: number): Chain {
+    const { sinceMs, length } = this.#chain;
+    if (this.#nowMs - sinceMs >= progressMs) return { sinceMs: this.#nowMs, length: 0 };
+    if (length < chainMax) return { sinceMs, length: length + 1 };
+    const tooLong = new Error(
+      `virtual time stands at ${this.#nowMs} ms: ${chainMax} events were run, each set by the one before; ` +
+        `the last was set by ${machine.name}, ${atMs - this.#nowMs} ms ahead`,
+    );
+    return { sinceMs, length, tooLong };
   }
 
   #cancel(event: VirtualEvent): void {
@@ -198,6 +229,8 @@ export class VirtualTime {
     // From here on there is nothing left to cancel.
     event.cancelled = true;
     this.#trace?.(`${event.atMs} ${event.sequence} ${event.machine.name}`);
+    this.#chain = event.chain;
+    if (event.chain.tooLong !== undefined) return this.#fail(event.chain.tooLong);
     try {
       event.run();
     } catch (error) {
@@ -241,7 +274,7 @@ export class VirtualMachine {
     const wallOffsetMs = wallStartMs + (shape.wallOffsetMs ?? 0);
     const after: Env['after'] = (ms, callback) => {
       checkTimerDelay(ms);
-      const dueMs = this.#monotonicMs() + ms;
+      const dueMs = this.#monotonicMs() + (ms === 0 ? 0 : Math.max(ms, delayMsLeast));
       return world.schedule(this, world.nowMs + this.remainingMs(dueMs), dueMs, callback);
     };
     this.env = {

@@ -9,18 +9,9 @@ import {
 } from '../observe/node-freshness.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { Workload } from '../model/kinds/workload.js';
-import type { ControllersParts } from '../reconcile/controllers.js';
+import { type ActorShape, rightActors } from './actor-shape.js';
 import { type SpareInput, SpareReplicas } from '../reconcile/drain/spare-replicas.js';
 import type { Slot } from '../reconcile/workload/slot.js';
-
-/** What the controllers of a simulated server are made of. Data, so that a world can be made in which one of it is wrong. */
-export interface ControllerShape {
-  readonly Observer: typeof FreshnessObserver;
-  readonly parts: Pick<ControllersParts, 'spareOf'>;
-}
-
-/** The controllers as they are. */
-export const wholeControllers: ControllerShape = { Observer: FreshnessObserver, parts: {} };
 
 export const controllerDefectNames = [
   'silence.fast',
@@ -52,16 +43,16 @@ abstract class WrongObserver extends FreshnessObserver {
   protected abstract counted(inTerm: Judgement, ever: Judgement | undefined): number;
 }
 
-// Written out: a judgement has getters, which a spread would leave behind.
-const withSilence = (
+/** The same judgement of another silence. Written out: a judgement has getters, which a spread would leave behind. */
+export const withSilence = (
   { isHeard, ageMs, arrivalsMs, lateMs, leaseMs, leaseRevision }: Judgement,
   silentMs: number,
   verdict: Verdict,
 ): Judgement => ({ verdict, silentMs, isHeard, ageMs, arrivalsMs, lateMs, leaseMs, leaseRevision });
 
 /** A drain that counts something else than there is. */
-const sparing = (altered: (input: SpareInput) => SpareInput): ControllerShape => ({
-  ...wholeControllers,
+const sparing = (altered: (input: SpareInput) => SpareInput): ActorShape => ({
+  ...rightActors,
   parts: { spareOf: (input) => new SpareReplicas(altered(input)) },
 });
 
@@ -76,10 +67,10 @@ const withLimit = (workload: Workload | undefined, more: number): Workload | und
 
 const isInherited = ({ ageMs, silentMs }: Judgement): boolean => ageMs === undefined || ageMs > silentMs;
 
-export const controllersWith: Readonly<Record<ControllerDefectName, ControllerShape>> = {
+export const controllersWith: Readonly<Record<ControllerDefectName, ActorShape>> = {
   // A leader's count of every silence is 10 % fast.
   'silence.fast': {
-    ...wholeControllers,
+    ...rightActors,
     Observer: class extends WrongObserver {
       counted({ silentMs }: Judgement): number {
         return silentMs * 1.1;
@@ -88,7 +79,7 @@ export const controllersWith: Readonly<Record<ControllerDefectName, ControllerSh
   },
   // The same of those that had begun when its term did.
   'silence.inheritedFast': {
-    ...wholeControllers,
+    ...rightActors,
     Observer: class extends WrongObserver {
       counted(judgement: Judgement): number {
         return isInherited(judgement) ? judgement.silentMs * 1.1 : judgement.silentMs;
@@ -97,7 +88,7 @@ export const controllersWith: Readonly<Record<ControllerDefectName, ControllerSh
   },
   // Repair alone counts them so, and only past the lease: what was called Unknown in time is released too early.
   'silence.windowFast': {
-    ...wholeControllers,
+    ...rightActors,
     Observer: class extends FreshnessObserver {
       override judge(node: string, notBefore?: MonotonicInstant): Judgement | undefined {
         const judgement = super.judge(node, notBefore);
@@ -109,7 +100,7 @@ export const controllersWith: Readonly<Record<ControllerDefectName, ControllerSh
   },
   // A leader counts what it saw before its term began.
   'silence.beforeTerm': {
-    ...wholeControllers,
+    ...rightActors,
     Observer: class extends WrongObserver {
       counted({ silentMs }: Judgement, ever: Judgement | undefined): number {
         return ever?.silentMs ?? silentMs;

@@ -12,16 +12,21 @@ export interface FenceTerms {
   readonly windowCountsFrom: 'lastRenewal' | 'earlierRenewal';
   readonly deadlinesOn: 'bootTime' | 'monotonicTime';
   readonly atTheDeadline: 'killed' | 'leftAlone';
+  /** By how much the parts of a permit are longer than they were told to be. */
+  readonly longerSeconds: { readonly killAt: number; readonly overAt: number };
 }
 
 // The smallest that the inequality allows: what is missing from it cannot hide in what a cell waits beyond that.
 const windowSeconds = leastWindowSeconds(fenceContract);
+const rightLength = { killAt: 0, overAt: 0 };
+const { permitSeconds, killMarginSeconds } = fenceContract;
+const longer = (seconds: number): number => seconds / 10;
 const told: FenceRecord = { ...fenceContract, windowSeconds };
 
 /** The fence as it is. */
 export const wholeFence: FenceTerms = {
   ...{ told, windowSeconds, permitCountsFrom: 'sent', windowCountsFrom: 'lastRenewal' },
-  ...{ deadlinesOn: 'bootTime', atTheDeadline: 'killed' },
+  ...{ deadlinesOn: 'bootTime', atTheDeadline: 'killed', longerSeconds: rightLength },
 };
 
 export const fenceTermNames = [
@@ -33,10 +38,12 @@ export const fenceTermNames = [
   'fence.sent',
   'fence.lastRenewal',
   'fence.bootTime',
+  'fence.permitLong',
+  'fence.killLong',
 ] as const;
 export type FenceTermName = (typeof fenceTermNames)[number];
 
-/** The fence without each of its terms. */
+/** The fence without each of its terms, and with a permit of which a part is a tenth longer. */
 export const fenceWithout: Readonly<Record<FenceTermName, FenceTerms>> = {
   'fence.grace': { ...wholeFence, told: { ...told, graceSeconds: 0 } },
   'fence.margin': { ...wholeFence, told: { ...told, killMarginSeconds: 0 } },
@@ -49,4 +56,15 @@ export const fenceWithout: Readonly<Record<FenceTermName, FenceTerms>> = {
   'fence.sent': { ...wholeFence, permitCountsFrom: 'acknowledged' },
   'fence.lastRenewal': { ...wholeFence, windowCountsFrom: 'earlierRenewal' },
   'fence.bootTime': { ...wholeFence, deadlinesOn: 'monotonicTime' },
+  'fence.permitLong': {
+    ...wholeFence,
+    longerSeconds: {
+      killAt: longer(permitSeconds),
+      overAt: longer(permitSeconds),
+    },
+  },
+  'fence.killLong': {
+    ...wholeFence,
+    longerSeconds: { ...rightLength, killAt: longer(permitSeconds - killMarginSeconds) },
+  },
 };

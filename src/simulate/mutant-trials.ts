@@ -15,7 +15,9 @@ import { lostDirectory } from './scenarios/lost-directory.js';
 import { newLeader } from './scenarios/new-leader.js';
 import { nodeDeleted } from './scenarios/node-deleted.js';
 import { preemption } from './scenarios/preemption.js';
+import { strandedHold } from './scenarios/stranded-hold.js';
 import { swarm } from './scenarios/swarm.js';
+import { type TimedPromise, timedPromises } from './timed-promises.js';
 
 // Where something is tried against most checks of the authority.
 const meddled: readonly Scenario[] = [swarm, fence, preemption];
@@ -36,11 +38,12 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
         'bind.hold.offer',
       ] as const),
       ...(['bind.taints', 'bind.antiAffinity', 'bind.antiAffinity.others', 'bind.spread'] as const),
-      ...(['bind.pool', 'bind.gang', 'gang.holds', 'gang.count', 'gang.committed'] as const),
+      ...(['bind.pool', 'bind.gang', 'gang.holds', 'gang.count'] as const),
       ...(['gang.edge', 'gang.emptied'] as const),
     ],
   ],
   [gangExpiry, ['gang.expired']],
+  [strandedHold, ['gang.committed']],
   [drainShort, ['evict.disruption', 'evict.last']],
   [h11, ['incarnate.lostCopy', 'bind.lostCopy']],
   [preemption, ['reserve.victim']],
@@ -60,8 +63,21 @@ const worldsOfDefect: Readonly<Record<ControllerDefectName, readonly Scenario[]>
   'drain.countsLost': [drainShort],
 };
 
-/** In which worlds a defect is tried. */
-export const trialOf = (mutant: Mutant): Trial => ({ mutant, scenarios: worldsOf(mutant) });
+/** In which worlds a defect is tried, and what must be said of it. */
+export function trialOf(mutant: Mutant): Trial {
+  if (mutant.kind !== 'duration') return { mutant, scenarios: worldsOf(mutant) };
+  const promise = timedPromises.find(({ mutants }) => mutants[mutant.name] !== undefined);
+  if (promise === undefined) throw new Error(`no promise is broken by ${mutant.name}`);
+  return durationTrial(mutant, promise);
+}
+
+/** A defect of a promise, tried where the duration ends, until the checker of this promise notices. */
+export function durationTrial(mutant: Mutant, { scenario, mutants }: TimedPromise): Trial {
+  const shows = mutants[mutant.name];
+  // L3 and L5 are judged at the end of a run, and ended holds are deleted only then.
+  const untilEnd = mutant.name.endsWith('.never') || mutant.name === 'hold.kept.short';
+  return { mutant, scenarios: [scenario], untilEnd, ...(shows !== undefined && { shows }) };
+}
 
 // Where older epochs of an operation are tried. Epochs that somebody closes are tried where nodes are lost.
 const closing: readonly Scenario[] = [attestedNodes, fence];
@@ -75,7 +91,7 @@ function worldsOfEpoch(name: CheckName): readonly Scenario[] {
   return refusing.filter(({ mustRefuse = [] }) => mustRefuse.some((pair) => name === `epoch.${pair}`));
 }
 
-function worldsOf(mutant: Mutant): readonly Scenario[] {
+function worldsOf(mutant: Exclude<Mutant, { kind: 'duration' }>): readonly Scenario[] {
   switch (mutant.kind) {
     case 'check': {
       const epochs = worldsOfEpoch(mutant.name);

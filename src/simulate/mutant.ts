@@ -2,16 +2,18 @@ import { type CheckName, checkNames, untriedChecks } from '../commit/checks.js';
 import { type ControllerDefectName, controllerDefectNames } from './controller-defects.js';
 import { type FenceTermName, fenceTermNames } from './fence-terms.js';
 import { type WatchDefectName, watchDefectNames } from './watch-defects.js';
+import { type WrongDurationName, wrongDurationNames } from './wrong-durations.js';
 
 /**
- * A defect put in on purpose: a check of the authority that is switched off, a term of the fence that is left out, a
- * controller that counts wrongly, or a watch that leaves out changes.
+ * A planted defect: a check of the authority that is switched off, a term of the fence that is left out, a controller that
+ * counts wrongly, a watch that leaves out changes, or a wrong duration.
  */
 export type Mutant =
   | { readonly kind: 'check'; readonly name: CheckName }
   | { readonly kind: 'fenceTerm'; readonly name: FenceTermName }
   | { readonly kind: 'controller'; readonly name: ControllerDefectName }
-  | { readonly kind: 'watch'; readonly name: WatchDefectName };
+  | { readonly kind: 'watch'; readonly name: WatchDefectName }
+  | { readonly kind: 'duration'; readonly name: WrongDurationName };
 
 /** All defects, but for checks behind which another refuses the same. */
 export const mutants: readonly Mutant[] = [
@@ -21,6 +23,7 @@ export const mutants: readonly Mutant[] = [
   ...fenceTermNames.map((name): Mutant => ({ kind: 'fenceTerm', name })),
   ...controllerDefectNames.map((name): Mutant => ({ kind: 'controller', name })),
   ...watchDefectNames.map((name): Mutant => ({ kind: 'watch', name })),
+  ...wrongDurationNames.map((name): Mutant => ({ kind: 'duration', name })),
 ];
 
 /** The defects of these names, or of these groups: `fence` is every one whose name begins with `fence.`. */

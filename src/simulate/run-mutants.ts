@@ -7,6 +7,10 @@ import type { Scenario } from './scenario.js';
 export interface Trial {
   readonly mutant: Mutant;
   readonly scenarios: readonly Scenario[];
+  /** Only a violation with such a message counts; any violation counts if left out. */
+  readonly shows?: RegExp;
+  /** The whole run is judged, and not only safety while faults go on. */
+  readonly untilEnd?: boolean;
 }
 
 /** One defect put in on purpose, and who noticed. */
@@ -43,14 +47,17 @@ export async function* runMutants(
 }
 
 async function runMutant(
-  { mutant, scenarios }: Trial,
+  { mutant, scenarios, shows, untilEnd = false }: Trial,
   seedsMax: number,
   from: number,
 ): Promise<MutantResult> {
   for (let turn = 0; turn < seedsMax; turn++) {
     const scenario = scenarios[turn % scenarios.length] as Scenario;
     const seed = from + Math.floor(turn / scenarios.length);
-    const { violations } = await runSeed(scenario, { seed, mutant, isSafetyOnly: true });
+    const { violations } = await runSeed(scenario, {
+      ...{ seed, mutant, isSafetyOnly: !untilEnd },
+      ...(shows !== undefined && { shows }),
+    });
     const [first] = violations;
     if (first !== undefined)
       return {

@@ -1,4 +1,6 @@
 import { SeededRandom } from '../env/random.js';
+import type { Replica } from '../model/kinds/replica.js';
+import type { Stage } from '../model/stages.js';
 import type { LivenessRule } from './checkers/checker.js';
 import type { LivenessFacts } from './checkers/liveness-facts.js';
 import { livenessChecks } from './checkers/liveness.js';
@@ -16,6 +18,8 @@ export interface SeedOptions {
   readonly trace?: (line: string) => void;
   /** Only safety is of interest: the run ends with the faults. */
   readonly isSafetyOnly?: boolean;
+  /** Only violations with such a message are of interest: the run goes on after any other. */
+  readonly shows?: RegExp;
 }
 
 const quietMs = 30_000;
@@ -39,12 +43,13 @@ export function planOf(scenario: Scenario, seed: number): FaultPlan {
 
 /** Runs one seed of a scenario: faults, then calm, then quiet. Stops at the first thing that is not as it must be. */
 export async function runSeed(scenario: Scenario, options: SeedOptions): Promise<SeedResult> {
-  const { seed, mutant, trace } = options;
+  const { seed, mutant, trace, shows } = options;
   const plan = options.plan ?? planOf(scenario, seed);
   const world = new World({
     seed,
     plan,
     ...(mutant !== undefined && { mutant }),
+    ...(shows !== undefined && { shows }),
     ...(trace !== undefined && { trace, onCommit: trace }),
   });
   const assertEnd = scenario.begin(world);
@@ -67,6 +72,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
         windows: windowsOf(world),
         commits: world.commits,
         endMs: world.time.nowMs,
+        upNodes: [...world.agents.keys()],
         quietCommits: world.commits.slice(quietFrom),
         actsAt: (revision) => world.acts.at(revision),
       };
@@ -78,7 +84,7 @@ export async function runSeed(scenario: Scenario, options: SeedOptions): Promise
         checked.set(rule, result.checked);
         world.report(result.violations);
       }
-      messages.push(...assertEnd());
+      messages.push(...assertEnd().filter((message) => shows?.test(message) !== false));
     }
   }
   for (const [rule, count] of world.checked) checked.set(rule, count);
@@ -113,14 +119,28 @@ async function settle(world: World, { chaosMs, settleMs }: Scenario): Promise<vo
   }
 }
 
-/** Whether something will still be written at its time: holds that are over are deleted, brakes are eased. */
+/**
+ * Whether the cell will still write something when a duration ends: an ended hold is deleted, a brake is eased, a fence
+ * expires, a replica that is on its way reaches its deadline.
+ */
 function isPending({ history }: World): boolean {
-  const isOver = [...history.under('/s/Reservation/')].some(
-    ([, value]) => !JSON.stringify(value).includes('"Held"'),
-  );
+  const isAny = (prefix: string, isSo: (value: unknown) => boolean): boolean =>
+    [...history.under(prefix)].some(([, value]) => isSo(value));
   return (
-    isOver || [...history.under('/s/Region/')].some(([, value]) => JSON.stringify(value).includes('"Braked"'))
+    isAny('/s/Reservation/', (value) => !JSON.stringify(value).includes('"Held"')) ||
+    isAny('/s/Region/', (value) => JSON.stringify(value).includes('"Braked"')) ||
+    isAny('/s/Replica/', hasDeadline)
   );
+}
+
+const onTheWay: readonly (Stage | undefined)[] = ['Scheduled', 'Bound', 'Starting', 'Releasing'];
+
+/** Whether a deadline of a replica is being counted. The deadlines of an Unknown replica are over once it has NeedsHuman. */
+function hasDeadline(value: unknown): boolean {
+  const { stage, conditions = [] } = (value as Pick<Replica, 'status'>).status ?? {};
+  if (stage === 'Unknown')
+    return !conditions.some(({ type, status }) => type === 'NeedsHuman' && status === 'True');
+  return onTheWay.includes(stage);
 }
 
 function windowsOf(world: World): LivenessFacts['windows'] {

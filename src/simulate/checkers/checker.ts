@@ -22,7 +22,7 @@ export interface CellState {
   under(prefix: string): Iterable<readonly [key: string, value: unknown]>;
 }
 
-export type SafetyRule = 'S1' | 'S2' | 'S3' | 'S4' | 'S5' | 'S6' | 'S7' | 'S8' | 'S9' | 'S11' | 'S12';
+export type SafetyRule = 'S1' | 'S2' | 'S3' | 'S4' | 'S5' | 'S6' | 'S7' | 'S8' | 'S9' | 'S10' | 'S11' | 'S12';
 export type LivenessRule = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L6' | 'L7' | 'L8' | 'L9' | 'L10';
 
 export interface Violation {

@@ -12,7 +12,7 @@ function open() {
   const name = cell.incarnate('web');
   const judged = () => {
     const { checked, violations } = deadlinesTakeEffect(cell, {
-      ...{ rejectedBinds: [], windows: [], quietCommits: [], actsAt: () => [] },
+      ...{ rejectedBinds: [], windows: [], upNodes: [], quietCommits: [], actsAt: () => [] },
       ...{ commits: cell.commits, endMs: cell.nowMs },
     });
     return { checked, messages: violations.map(({ message }) => message.replace(/ at \d+ ms.*/, '')) };
@@ -20,7 +20,12 @@ function open() {
   return { cell, name, judged };
 }
 const human = {
-  conditions: [{ type: 'NeedsHuman', status: 'True', reason: 'NodeSilent', message: '' }],
+  conditions: ['Replaceable', 'NeedsHuman'].map((type) => ({
+    type,
+    status: 'True',
+    reason: 'NodeSilent',
+    message: '',
+  })),
 } as never;
 
 describe('[L5] the deadline of a hold', () => {
@@ -108,13 +113,42 @@ describe('[L5] the deadline of a stage', () => {
   });
 });
 
+describe('[L5] what is said of a node for a time', () => {
+  const told = (drain: object, attestation: object | undefined, seconds: number): readonly string[] => {
+    const { cell, judged } = open();
+    cell.transact('user', (draft) =>
+      draft.change<{ spec: object }>('/o/Node/_/n1', (node) => ({
+        ...node,
+        spec: { ...node.spec, drain: { deadlineSeconds: 20 } },
+      })),
+    );
+    const say = (status: object) =>
+      cell.transact('server-1', (draft) => draft.put(statusKey('Node', undefined, 'n1'), { status }));
+    say({ reachability: 'Fresh', drain, attestation });
+    cell.pass(seconds, [...all, 'drain']);
+    say({ reachability: 'Fresh' });
+    return judged().messages;
+  };
+  const word = { operation: 'attest/1', forSeconds: 30 };
+
+  it('is over by its deadline: a drain is called stuck, and the word of a human expires', () => {
+    expect(told({ state: 'Draining' }, word, 60)).toEqual([]);
+    expect(told({ state: 'Draining' }, undefined, 70)).toEqual(['/s/Node/_/n1 was Draining']);
+    expect(told({ state: 'Stuck' }, word, 80)).toEqual(['/s/Node/_/n1 was attested']);
+    expect(told({ state: 'Complete' }, undefined, 500)).toEqual([]);
+  });
+});
+
 describe('[L5] what stays Unknown', () => {
   it('asks for a human in the end, whatever its workload says', () => {
     const { cell, name, judged } = open();
     cell.run(name, 'n1');
     cell.move(name, 'Unknown', 'repair-controller');
     cell.pass(300, leaders);
-    expect(judged().messages).toEqual(['/s/Replica/shop/web-0-1 was Unknown on n1']);
+    expect(judged().messages).toEqual([
+      '/s/Replica/shop/web-0-1 was Unknown on n1 and not Replaceable',
+      '/s/Replica/shop/web-0-1 was Unknown on n1',
+    ]);
     const told = open();
     told.cell.run(told.name, 'n1');
     told.cell.move(told.name, 'Unknown', 'repair-controller', human);
@@ -139,6 +173,6 @@ describe('[L5] what stays Unknown', () => {
     cell.pass(100, leaders);
     expect(judged().messages).toEqual([]);
     cell.pass(200, leaders);
-    expect(judged().messages).toHaveLength(1);
+    expect(judged().messages).toHaveLength(2);
   });
 });

@@ -35,4 +35,32 @@ describe('[S6] a drain', () => {
     expect(cell.whole()).toEqual([]);
     expect(checker.checked).toBeGreaterThan(2);
   });
+
+  it('is called Stuck after its deadline, counted under one controller', () => {
+    const stuck = (seconds: number, newTermAfter = 0): readonly string[] => {
+      const cell = new HonestCell([new Drains()]).settled();
+      cell.transact('user', (draft) =>
+        draft.change<Node>(objectKey('Node', undefined, 'n1'), (node) => ({
+          ...node,
+          spec: { ...node.spec, drain: { deadlineSeconds: 20 } },
+        })),
+      );
+      cell.nowMs += newTermAfter * 1_000;
+      if (newTermAfter > 0)
+        cell.transact('server-1', (draft) =>
+          draft.change<object>('/l/drain', (lease) => ({ ...lease, epoch: { cell: 1, number: 2 } })),
+        );
+      cell.nowMs += (seconds - 1) * 1_000;
+      cell.transact('server-1', (draft) =>
+        draft.put(statusKey('Node', undefined, 'n1'), {
+          status: { drain: { state: 'Stuck', observedGeneration: 1 } },
+        }),
+      );
+      return cell.messages;
+    };
+    expect(stuck(20)).toEqual([]);
+    expect(stuck(19)[0]).toMatch(/the drain of n1 was called Stuck after 19000 ms, not 19980/);
+    expect(stuck(19, 10)).toHaveLength(1);
+    expect(stuck(20, 10)).toEqual([]);
+  });
 });

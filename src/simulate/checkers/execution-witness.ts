@@ -8,6 +8,8 @@ export interface Execution {
   readonly uid: string;
   readonly running: boolean;
   readonly atMs: number;
+  /** The machine whose supervisor may run it only while permitted; undefined: the replica is not fenced. */
+  readonly fencedOn?: string;
 }
 
 /** Sees whether two executions of an AtMostOne slot overlap. Several of one replica at once overlap too. */

@@ -14,6 +14,8 @@ export interface LivenessFacts {
   /** Everything that was committed, and when the run ended. */
   readonly commits: readonly Commit[];
   readonly endMs: number;
+  /** Nodes whose agent is up. All processes are up in the quiet window. */
+  readonly upNodes: readonly string[];
   /** What was committed in the quiet window after settling, under constant inputs. */
   readonly quietCommits: readonly Commit[];
   /** The operations that the authority committed at a revision: each with its actor and reason. */

@@ -15,7 +15,12 @@ import { livenessChecks } from './liveness.js';
 import type { LivenessFacts } from './liveness-facts.js';
 
 const noFacts: LivenessFacts = {
-  ...{ rejectedBinds: [], windows: [], commits: [], endMs: 0, quietCommits: [] },
+  rejectedBinds: [],
+  windows: [],
+  commits: [],
+  endMs: 0,
+  upNodes: [],
+  quietCommits: [],
   actsAt: () => [],
 };
 const settled = (): HonestCell => new HonestCell().settled();

@@ -4,14 +4,14 @@ import { HonestCell } from './honest-cell.fixture.js';
 import { returnedNodesTakeWork } from './returned-nodes.js';
 
 /** Node n1 falls silent and is back; `quiet`: what happens in the window that is looked at. */
-function judged(quiet: (cell: HonestCell) => void) {
+function judged(quiet: (cell: HonestCell) => void, upNodes: readonly string[] = []) {
   const cell = new HonestCell().settled();
   cell.judge('n1', 'Unknown');
   const from = cell.commits.length;
   quiet(cell);
   const { checked, violations } = returnedNodesTakeWork(cell, {
-    ...{ rejectedBinds: [], windows: [], endMs: cell.nowMs },
-    ...{ commits: cell.commits, quietCommits: cell.commits.slice(from), actsAt: () => [] },
+      ...{ rejectedBinds: [], windows: [], endMs: cell.nowMs, upNodes },
+      ...{ commits: cell.commits, quietCommits: cell.commits.slice(from), actsAt: () => [] },
   });
   return { checked, messages: violations.map(({ message }) => message) };
 }
@@ -42,6 +42,15 @@ describe('[L3] a node that comes back', () => {
       cell.pass(10, renewed);
     });
     expect(messages).toEqual(['node n1 is back and renews its lease under an epoch that is Closed']);
+  });
+
+  it('and renews nothing although its agent is up is noticed, whether it was ever closed or not', () => {
+    const { checked, messages } = judged((cell) => cell.pass(10, []), ['n1', 'n2', 'n9']);
+    expect(checked).toBe(2);
+    expect(messages).toEqual([
+      'the agent of n1 is up and does not renew its lease',
+      'the agent of n2 is up and does not renew its lease',
+    ]);
   });
 
   it('is one that was away and is heard of: who stays silent, never was closed or is gone shows nothing', () => {

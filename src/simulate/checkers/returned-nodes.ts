@@ -5,7 +5,8 @@ import { type LivenessFacts, type LivenessResult, resultOf } from './liveness-fa
 
 /**
  * [L3] A node that comes back takes work again: one that was closed at some time, by silence or with its epoch, and whose
- * lease was renewed in the quiet window, is believed to be there, has an epoch under which it may act, and an open gate.
+ * lease was renewed in the quiet window, is believed to be there, has an epoch under which it may act, and an open gate. And
+ * a node whose agent is up renews its lease.
  */
 export function returnedNodesTakeWork(state: CellState, facts: LivenessFacts): LivenessResult {
   const cell = new CellView(state);
@@ -33,6 +34,12 @@ export function returnedNodesTakeWork(state: CellState, facts: LivenessFacts): L
     const epoch = cell.nodeEpoch(name)?.state;
     if (epoch !== 'Open')
       messages.push(`node ${name} is back and renews its lease under an epoch that is ${epoch ?? 'missing'}`);
+  }
+  for (const name of facts.upNodes) {
+    const isRenewed = renewed.has(leaseKey(nodeLeaseName(name)));
+    if (cell.object('Node', undefined, name) === undefined || isRenewed) continue;
+    checked += 1;
+    messages.push(`the agent of ${name} is up and does not renew its lease`);
   }
   return resultOf('L3', state, checked, messages);
 }

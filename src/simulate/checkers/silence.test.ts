@@ -125,6 +125,21 @@ describe('[S5] a leader acts on a silence only after its whole time under this l
     expect(called(seconds - 1)[0]).toContain(`node n1 was called ${verdict}`);
   });
 
+  it('a node is called Suspect no sooner than 11 s after the leader has seen it renew, as the leader says itself', () => {
+    const called = (...arrivals: readonly number[]): readonly string[] =>
+      found((cell) => {
+        const gate = { state: 'Closed', reason: 'HeartbeatLate: silent for a while' };
+        cell
+          .at(300)
+          .put('/s/Node/_/n1', { status: { reachability: 'Suspect', gate, evidence: { arrivals } } });
+      });
+    expect(called()).toEqual([]);
+    expect(called(11, 16)).toEqual([]);
+    expect(called(10, 15)[0]).toContain(
+      'node n1 was called Suspect 10000 ms after it was heard of, not 11000',
+    );
+  });
+
   it('a replica is called Unknown for its lease, and Replaceable, no sooner than the term allows', () => {
     const replaceable = { type: 'Replaceable', status: 'True' };
     const called = (unknownAt: number, replaceableAt: number): readonly string[] =>

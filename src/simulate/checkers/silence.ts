@@ -5,14 +5,14 @@ import type { Workload } from '../../model/kinds/workload.js';
 import {
   type Epoch,
   type FenceRecord,
-  leaseKey,
-  type LeaseRecord,
   type NodeEpoch,
   nodeLeaseName,
   sameEpoch,
 } from '../../model/records.js';
 import { CellView, placeOf } from './cell-view.js';
 import type { CellState, Commit, CommittedChange, SafetyChecker, Violation } from './checker.js';
+import { LeaseChanges } from './lease-changes.js';
+import { Terms } from './terms.js';
 import { actorOf, appendedTransitions, type ReplicaChange, replicaChanges } from './transitions.js';
 
 // No node is late before that (docs/repair.md).
@@ -28,15 +28,15 @@ interface Began {
  * [S5] A leader acts on a silence only after it has lasted for its whole time under this leader. A release by expiry needs
  * the fence window since the later of two moments: the last change of the lease (or the beginning of the journal), and the
  * start of the term in which it is made. The verdicts Suspect, Unknown and Lost on a node, Unknown of a replica and
- * Replaceable need their time since the start of the term at least: a leader whose watch lags may not know of a renewal.
- * Times are those of the world, less what the clock of a leader may be fast by.
+ * Replaceable need their time since the start of the term and since the last renewal that every leader must have seen: a
+ * leader whose watch lags may not know of the latest one. Times are those of the world, less what the clock of a leader may
+ * be fast by.
  */
 export class Silence implements SafetyChecker {
   readonly rule = 'S5';
   checked = 0;
-  /** The current term of each lease, and when the lease last changed. */
-  readonly #terms = new Map<string, Began>();
-  readonly #changedAtMs = new Map<string, number>();
+  readonly #terms = new Terms();
+  readonly #leases = new LeaseChanges();
   readonly #journals = new Map<string, Began>();
   /** The shortest time after which each workload ever wanted a lost replica replaced: a cache may lag behind. */
   readonly #leastAfterMs = new Map<string, number>();
@@ -51,7 +51,9 @@ export class Silence implements SafetyChecker {
       if (place?.part === 's' && place.kind === 'Node')
         messages.push(...this.#ofNode(cell, place.name, change, commit.atMs));
     }
-    for (const change of commit.changes) this.#noteTime(change, commit.atMs);
+    for (const change of commit.changes) this.#noteJournal(change, commit.atMs);
+    this.#leases.onCommit(commit);
+    this.#terms.onCommit(commit);
     return messages.map((message) => ({ rule: this.rule, revision: state.revision, message }));
   }
 
@@ -68,19 +70,17 @@ export class Silence implements SafetyChecker {
     this.#leastAfterMs.set(name, Math.min(afterMs, this.#leastAfterMs.get(name) ?? afterMs));
   }
 
-  #noteTime({ key, after }: CommittedChange, atMs: number): void {
-    if (after === undefined) return;
-    if (key.startsWith('/l/')) {
-      const { epoch } = after as LeaseRecord;
-      const term = this.#terms.get(key);
-      this.#changedAtMs.set(key, atMs);
-      if (term === undefined || !sameEpoch(term.epoch, epoch)) this.#terms.set(key, { epoch, atMs });
-    }
-    if (!key.startsWith('/e/')) return;
+  #noteJournal({ key, after }: CommittedChange, atMs: number): void {
+    if (after === undefined || !key.startsWith('/e/')) return;
     const { journalSince } = after as NodeEpoch;
     const known = this.#journals.get(key);
     if (journalSince !== undefined && (known === undefined || !sameEpoch(known.epoch, journalSince)))
       this.#journals.set(key, { epoch: journalSince, atMs });
+  }
+
+  /** Since when a leader has seen a node silent: not before its term, nor before a renewal that it must have seen. */
+  #silentSinceMs(node: string, term: number, atMs: number): number {
+    return Math.max(term, this.#leases.seenMs(nodeLeaseName(node), atMs));
   }
 
   #ofReplica(cell: CellView, change: ReplicaChange, atMs: number): readonly string[] {
@@ -91,17 +91,28 @@ export class Silence implements SafetyChecker {
     for (const transition of appendedTransitions(change) ?? []) {
       if (actorOf(transition).kind !== 'repair-controller') continue;
       this.checked += 1;
-      const term = this.#termMs('repair-controller', transition.epoch);
+      const term = this.#terms.sinceMs('repair-controller', transition.epoch);
       messages.push(...this.#ofRelease(cell, key, node, transition, term, atMs));
       if (transition.to === 'Unknown' && transition.reason === 'LeaseExpired')
-        messages.push(...tooShort(`${key} was called Unknown`, atMs - term, leaseMsOf(cell, node)));
+        messages.push(
+          ...tooShort(
+            `${key} was called Unknown`,
+            atMs - this.#silentSinceMs(node, term, atMs),
+            leaseMsOf(cell, node),
+          ),
+        );
     }
     if (isReplaceable(after) && !isReplaceable(before)) {
       const { metadata, spec } = cell.object('Replica', change.tenant, change.name) ?? {};
       const workload = `${metadata?.namespace}/${spec?.workload}`;
-      const term = this.#termMs('repair-controller');
+      const term = this.#terms.sinceMs('repair-controller');
       const afterMs = this.#leastAfterMs.get(workload) ?? 0;
-      messages.push(...tooShort(`${key} was called Replaceable`, atMs - term, afterMs));
+      // A replica that is Unknown for another reason may be counted from that reason instead of from the silence.
+      const isBySilence =
+        before?.transitions?.at(-1)?.reason === 'LeaseExpired' &&
+        atMs - this.#leases.lastMs(nodeLeaseName(node)) >= leaseMsOf(cell, node);
+      const since = isBySilence ? this.#silentSinceMs(node, term, atMs) : term;
+      messages.push(...tooShort(`${key} was called Replaceable`, atMs - since, afterMs));
     }
     return messages;
   }
@@ -124,7 +135,7 @@ export class Silence implements SafetyChecker {
       const began = this.#journals.get(`/e/${node}`)?.atMs ?? Number.POSITIVE_INFINITY;
       return tooShort(what, atMs - Math.max(began, term), windowMs);
     }
-    const changed = this.#changedAtMs.get(leaseKey(nodeLeaseName(node))) ?? Number.POSITIVE_INFINITY;
+    const changed = this.#leases.lastMs(nodeLeaseName(node));
     return [
       ...tooShort(what, atMs - Math.max(changed, term), windowMs),
       ...(cell.nodeEpoch(node)?.state === 'Open' ? [`${what}, whose epoch is still Open`] : []),
@@ -145,15 +156,14 @@ export class Silence implements SafetyChecker {
       Lost: fenceContract.windowSeconds * 1_000,
     };
     const what = `node ${node} was called ${is.reachability}`;
-    return tooShort(what, atMs - this.#termMs('detector'), neededMs[is.reachability ?? 'Fresh']);
-  }
-
-  /** When the term began that holds the lease; never, if it is not the one named. */
-  #termMs(lease: string, epoch?: Epoch): number {
-    const term = this.#terms.get(leaseKey(lease));
-    if (term === undefined || (epoch !== undefined && !sameEpoch(term.epoch, epoch)))
-      return Number.POSITIVE_INFINITY;
-    return term.atMs;
+    const since = this.#silentSinceMs(node, this.#terms.sinceMs('detector'), atMs);
+    const [arrivedMs = Number.POSITIVE_INFINITY] = (is.evidence?.arrivals ?? []).map(
+      (seconds) => seconds * 1_000,
+    );
+    // A leader that saw the last renewal says how long ago that was, in whole seconds.
+    const isTooSoon = is.reachability === 'Suspect' && Math.round(arrivedMs) < suspectMsLeast;
+    if (isTooSoon) return [`${what} ${arrivedMs} ms after it was heard of, not ${suspectMsLeast}`];
+    return tooShort(what, atMs - since, neededMs[is.reachability ?? 'Fresh']);
   }
 }
 

@@ -5,6 +5,7 @@ import { attestedNodes } from './attested-nodes.js';
 import { drainRace } from './drain-race.js';
 import { drainShort } from './drain-short.js';
 import { failureModes } from './failure-modes.js';
+import { durations } from './durations.js';
 import { fence } from './fence.js';
 import { fenceChange } from './fence-change.js';
 import { fenceEdge } from './fence-edge.js';
@@ -25,6 +26,7 @@ import { scheduling } from './scheduling.js';
 import { strandedHold } from './stranded-hold.js';
 import { stuckOnNode } from './stuck-on-node.js';
 import { swarm } from './swarm.js';
+import { zoneLost } from './zone-lost.js';
 
 /** Every scenario of `berth simulate`, in the order they are run. */
 export const scenarios: readonly Scenario[] = [
@@ -42,6 +44,8 @@ export const scenarios: readonly Scenario[] = [
   h11,
   newLeader,
   handover,
+  zoneLost,
+  durations,
   stuckOnNode,
   strandedHold,
   preemption,

@@ -5,6 +5,7 @@ import { type NodeAccount, nodeAccountKey } from '../../model/records.js';
 import type { Scenario } from '../scenario.js';
 import { bindingIn } from '../world/bound-replica.js';
 import { holdsIn, isUp, liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
+import { startHastyGiver } from '../world/hasty-giver.js';
 import { silence } from '../world/silence.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
 import type { World } from '../world/world.js';
@@ -32,6 +33,8 @@ export const strandedHold: Scenario = {
     });
     let stranded: string | undefined;
     let isTooLate = false;
+    // While the gang is committed and its binds are lost, a rival tries to give up the other hold.
+    startHastyGiver(world, (name) => stranded === undefined || name === stranded);
     const drain = (name: string): void => {
       void world.reaches
         .get(user)

@@ -22,6 +22,16 @@ export interface NodeShape extends Pick<Register, 'region' | 'zone' | 'labels' |
   readonly name: string;
   /** Its supervisor cannot end work in time. */
   readonly isUnfenced?: boolean;
+  /** How long its lease lasts without a renewal, if not as long as usual. */
+  readonly leaseSeconds?: number;
+}
+
+export interface AgentManners {
+  readonly isCareless: boolean;
+  /** The chance that something ends by itself at a look. */
+  readonly exits: number;
+  /** While faults go on: at which stages of the replicas of a workload the agent neither does nor says anything. */
+  readonly ignores?: Readonly<Record<string, readonly Stage[]>>;
 }
 
 /** What an agent might say next of a replica at a stage. */
@@ -44,6 +54,7 @@ const allStages: readonly Stage[] = [
   'Unknown',
 ];
 
+const leaseSecondsUsual = 40;
 const lookMs = 600;
 const renewMs = 5_000;
 
@@ -55,6 +66,9 @@ const renewMs = 5_000;
 class ScriptedAgent {
   readonly member: SimProcess;
   readonly #running = new Map<string, Running>();
+  // [S5] Kept on the disk of the machine: replicas that ended here or must never run here. A list from an old cache may
+  // still show them as bound.
+  readonly #ended = new Set<string>();
   // Until when an acknowledged renewal permits AtMostOne work, on the machine's boot clock; kept by the supervisor.
   #permittedUntilMs = 0;
   #epochs: Epoch[] = [];
@@ -66,13 +80,16 @@ class ScriptedAgent {
     private readonly world: World,
     private readonly servers: readonly SimProcess[],
     private readonly shape: NodeShape,
-    private readonly options: { readonly isCareless: boolean; readonly exits: number },
+    private readonly options: AgentManners,
   ) {
     this.member = world.addProcess(`agent-${shape.name}`, (life) => this.#main(life));
     this.#supervise();
+    world.agents.set(shape.name, this.member);
+    world.noteMachine(shape.name, shape.name);
+    world.notePermit(shape.name, () => this.#permittedUntilMs - world.time.nowMs);
     world.switchOff.set(shape.name, () => {
       this.member.crash();
-      for (const uid of this.#running.keys()) this.#stop(uid);
+      for (const uid of this.#running.keys()) this.#end(uid);
     });
     world.isIdle.set(shape.name, () => this.member.life === undefined && this.#running.size === 0);
   }
@@ -94,8 +111,7 @@ class ScriptedAgent {
         const outcome = await authority
           .renew({ name: nodeLeaseName(holder), holder, epoch })
           .catch(() => undefined);
-        if (outcome?.kind === 'Committed')
-          this.#permittedUntilMs = sentMs + fenceContract.permitSeconds * 1_000;
+        if (outcome?.kind === 'Committed') this.#permitted(sentMs);
         if (outcome?.kind === 'Rejected') epoch = await this.#register(life, authority);
         isRenewing = false;
       }
@@ -127,7 +143,12 @@ class ScriptedAgent {
   async #register(life: Life, authority: Authority): Promise<Epoch> {
     this.#registrations += 1;
     const operation = `register/${this.shape.name}/${this.#registrations}`;
-    const { name, isUnfenced, ...offer } = this.#offersLess ? lessOf(this.shape) : this.shape;
+    const {
+      name,
+      isUnfenced,
+      leaseSeconds = leaseSecondsUsual,
+      ...offer
+    } = this.#offersLess ? lessOf(this.shape) : this.shape;
     const agent = isUnfenced === true ? ({ fencing: 'Unsupported' } as const) : {};
     for (;;) {
       const sentMs = this.world.time.nowMs;
@@ -137,13 +158,13 @@ class ScriptedAgent {
           node: name,
           capacity: offer.allocatable,
           agent,
-          leaseSeconds: 40,
+          leaseSeconds,
           journal: `disk of ${name}`,
           operation,
         })
         .catch(() => undefined);
       if (outcome?.kind === 'Committed' || outcome?.kind === 'AlreadyCommitted') {
-        this.#permittedUntilMs = sentMs + fenceContract.permitSeconds * 1_000;
+        this.#permitted(sentMs);
         this.#epochs.push(outcome.result.epoch);
         return outcome.result.epoch;
       }
@@ -156,10 +177,13 @@ class ScriptedAgent {
     const { env } = life;
     const { uid } = replica.metadata;
     const running = this.#running.get(uid);
+    const ignored = this.options.ignores?.[replica.spec.workload] ?? [];
+    if (!this.world.faults.isStopped && ignored.includes(replica.status?.stage ?? 'Queued')) return;
     switch (replica.status?.stage) {
       case 'Bound':
       case 'Starting':
-        if (running === undefined) {
+        if (this.#ended.has(uid)) await this.#report(life, authority, epoch, replica, 'Failed', 'Exited', 1);
+        else if (running === undefined) {
           if (!this.#start(replica)) return;
           await this.#report(life, authority, epoch, replica, 'Starting', 'Started');
         } else if (replica.status.stage === 'Bound')
@@ -175,17 +199,18 @@ class ScriptedAgent {
           running === undefined ||
           (!this.world.faults.isStopped && env.random.chance(this.options.exits))
         ) {
-          this.#stop(uid);
+          this.#end(uid);
           const ended = env.random.chance(0.5) ? 'Succeeded' : 'Failed';
           await this.#report(life, authority, epoch, replica, ended, 'Exited', 1);
         }
         return;
       case 'Releasing':
         if (this.#isHeld(replica)) return;
-        this.#stop(uid);
+        this.#end(uid);
         await this.#report(life, authority, epoch, replica, 'Released', 'Stopped');
         return;
       case 'Unknown':
+        if (running === undefined) this.#end(uid);
         // What it was asked to stop has not failed, as a real agent has it.
         if (running === undefined && replica.status.intent !== undefined)
           await this.#report(life, authority, epoch, replica, 'Released', 'NotRunning');
@@ -195,7 +220,7 @@ class ScriptedAgent {
         return;
       default:
         // It has ended, whatever runs here.
-        this.#stop(uid);
+        this.#end(uid);
     }
   }
 
@@ -206,6 +231,10 @@ class ScriptedAgent {
     return this.world.time.nowMs - sinceMs < withdrawWaitMs;
   }
 
+  #permitted(sentMs: number): void {
+    this.#permittedUntilMs = sentMs + fenceContract.permitSeconds * 1_000;
+  }
+
   #start(replica: Replica): boolean {
     const { uid } = replica.metadata;
     const isFenced = replica.status?.binding?.isFenced === true;
@@ -213,18 +242,20 @@ class ScriptedAgent {
     const graceMs = fenceContract.graceSeconds * 1_000;
     if (isFenced && this.world.time.nowMs > this.#permittedUntilMs - graceMs) return false;
     this.#running.set(uid, { replica, isFenced, stage: 'Starting' });
-    this.#note(replica, true);
+    this.#note(replica, isFenced, true);
     return true;
   }
 
-  #stop(uid: string): void {
+  /** Ends the replica on this machine for good. */
+  #end(uid: string): void {
+    this.#ended.add(uid);
     const running = this.#running.get(uid);
     if (running === undefined) return;
     this.#running.delete(uid);
-    this.#note(running.replica, false);
+    this.#note(running.replica, running.isFenced, false);
   }
 
-  #note({ metadata, spec }: Replica, running: boolean): void {
+  #note({ metadata, spec }: Replica, isFenced: boolean, running: boolean): void {
     this.world.noteExecution({
       tenant: metadata.namespace ?? '',
       workload: spec.workload,
@@ -232,6 +263,7 @@ class ScriptedAgent {
       uid: metadata.uid,
       running,
       atMs: this.world.time.nowMs,
+      ...(isFenced && { fencedOn: this.shape.name }),
     });
   }
 
@@ -303,7 +335,7 @@ class ScriptedAgent {
     const look = (): void => {
       const killMs = fenceContract.killMarginSeconds * 1_000;
       if (this.world.time.nowMs >= this.#permittedUntilMs - killMs)
-        for (const [uid, { isFenced }] of this.#running) if (isFenced) this.#stop(uid);
+        for (const [uid, { isFenced }] of this.#running) if (isFenced) this.#end(uid);
       this.world.wire.after(500, look);
     };
     this.world.wire.after(500, look);

@@ -1,3 +1,5 @@
+import type { Permit } from '../../agent/runner.js';
+import { permitOf, type RunOrder } from '../../agent/supervisor/protocol.js';
 import type { RunFacts } from '../../agent/supervisor/machine.js';
 import type {
   GateEars,
@@ -11,6 +13,7 @@ import type {
 } from '../../agent/supervisor/machine.js';
 import { MemoryRefusals } from '../../agent/refusals.js';
 import type { Clock, Env } from '../../env/env.js';
+import { msBetween } from '../../env/instant.js';
 import type { Random } from '../../env/random.js';
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Life } from './sim-process.js';
@@ -30,6 +33,9 @@ interface Run {
 // All that §8 allows between the order to kill and the end: the margin that the supervisor leaves, and a stall.
 const killMsMax = (fenceContract.killMarginSeconds + fenceContract.stallSecondsMax) * 1_000 - 500;
 
+/** The argument of a command that does not end when it is asked to. */
+export const ignoresStop = '--ignores-stop';
+
 /**
  * A simulated machine: its processes, its disk and its boot time, which agents and supervisors share and which outlive them.
  * What executes is told to the world, which knows what may not.
@@ -41,6 +47,9 @@ export class Computer {
   readonly #processes = new Map<string, Run>();
   readonly #clock: Clock;
   readonly #random: Random;
+  // How long the present life of its supervisor has lasted, by the clock of that process.
+  #machineMs: () => number = () => 0;
+  #permit: Permit | undefined;
   #boots = 1;
   #pids = 1;
 
@@ -63,6 +72,16 @@ export class Computer {
     return [...this.#processes.values()].filter(({ facts, isOpen }) => facts.isFenced && isOpen).length;
   }
 
+  /** Its supervisor hears what it is to do. A permit counts on the boot time of this machine. */
+  ordered(order: RunOrder): void {
+    if (order.kind === 'stop')
+      this.world.noteStopAsked({ uid: order.uid, machineMs: this.#machineMs() }, order.graceSeconds * 1_000);
+    if (order.kind !== 'permit') return;
+    this.#permit = permitOf(order.permit);
+    const { overAt } = this.#permit;
+    this.world.notePermit(this.name, () => msBetween(this.#clock.boot(), overAt));
+  }
+
   /** A process of this machine has the machine's boot time. */
   envOf(life: Life): Env {
     const { env } = life;
@@ -72,6 +91,8 @@ export class Computer {
   /** The machine as one life of its supervisor has it. The kernel sees when that life ends. */
   machineOf(life: Life): Machine {
     life.onEnd(() => this.#supervisorDied(life));
+    const begun = life.env.clock.monotonic();
+    this.#machineMs = () => msBetween(begun, life.env.clock.monotonic());
     return {
       canFence: true,
       prepare: (spec, ears) => this.#prepare(life, spec, ears),
@@ -106,7 +127,8 @@ export class Computer {
         isOpen: false,
         isDying: false,
       },
-      ...{ isStubborn: this.#random.chance(0.15), onExit: (exit) => ears.onExit(exit) },
+      ...{ isStubborn: this.#random.chance(0.15) || spec.command.includes(ignoresStop) },
+      onExit: (exit) => ears.onExit(exit),
     };
     this.#processes.set(uid, run);
     life.env.after(5 + this.#random.integer(40), () => {
@@ -150,6 +172,11 @@ export class Computer {
   #kill(run: Run): void {
     if (run.isDying) return;
     run.isDying = true;
+    const isFenceOver =
+      run.facts.isFenced &&
+      this.#permit !== undefined &&
+      msBetween(this.#clock.boot(), this.#permit.killAt) <= 0;
+    if (run.isOpen && !isFenceOver) this.world.noteKill({ uid: run.facts.uid, machineMs: this.#machineMs() });
     const ms = this.#random.chance(0.2) ? this.#random.integer(killMsMax) : this.#random.integer(50);
     this.#endIn(run, ms, { exitCode: 137, signal: 'SIGKILL' });
   }
@@ -161,6 +188,7 @@ export class Computer {
   }
 
   #supervisorDied(life: Life): void {
+    for (const uid of this.#processes.keys()) this.world.forgetStop(uid);
     for (const run of this.#processes.values())
       if (run.parent === life && (run.facts.isFenced || !run.isOpen)) {
         run.isDying = true;
@@ -178,11 +206,15 @@ export class Computer {
     const run = this.#processes.get(uid);
     if (run === undefined) return;
     this.#processes.delete(uid);
+    this.world.forgetStop(uid);
     if (run.isOpen) this.#note(run.facts, false);
     if (exit !== undefined && !run.parent.isOver) run.parent.env.after(1, () => run.onExit(exit));
   }
 
-  #note({ uid, labels: { tenant, workload, slot } }: RunFacts, running: boolean): void {
-    this.world.noteExecution({ tenant, workload, slot, uid, running, atMs: this.world.time.nowMs });
+  #note({ uid, isFenced, labels: { tenant, workload, slot } }: RunFacts, running: boolean): void {
+    this.world.noteExecution({
+      ...{ tenant, workload, slot, uid, running, atMs: this.world.time.nowMs },
+      ...(isFenced && { fencedOn: this.name }),
+    });
   }
 }

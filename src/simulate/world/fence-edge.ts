@@ -2,12 +2,13 @@ import { NodeSession } from '../../agent/node-session.js';
 import type { Permit, Runner } from '../../agent/runner.js';
 import type { Machine } from '../../agent/supervisor/machine.js';
 import { obey } from '../../agent/supervisor/obey.js';
+import { permitOf } from '../../agent/supervisor/protocol.js';
 import { RunMirror } from '../../agent/supervisor/run-mirror.js';
 import { Supervisor } from '../../agent/supervisor/supervisor.js';
 import { KeptDriver } from '../../agent/upkeep/kept-driver.js';
 import { Wheel } from '../../agent/wheel.js';
 import type { Env } from '../../env/env.js';
-import { bootInstant, msBetween, plusMs } from '../../env/instant.js';
+import { type BootInstant, bootInstant, msBetween, plusMs } from '../../env/instant.js';
 import type { NodeBinding, NodeEars, NodeStreams } from '../../model/node-stream.js';
 import type { EdgeConditions } from './edge-conditions.js';
 import { mirrorRunner } from './mirror-runner.js';
@@ -39,9 +40,11 @@ export class FenceEdge {
     const computer = world.time.machine('node', { rate: nodeRate });
     const { env: leader } = world.time.machine('leader', { rate: leaderRate });
     for (const uid of [first, successor]) world.expectAtMostOne(uid);
+    world.noteMachine(node, node);
     this.#startNode(
       world.fence.deadlinesOn === 'bootTime' ? computer.env : withoutSuspend(computer.env),
       leader,
+      () => computer.env.clock.boot(),
     );
     if (suspendedMs > 0) world.wire.after(cutAtMs + 1_000, () => computer.suspend(suspendedMs));
   }
@@ -56,7 +59,8 @@ export class FenceEdge {
     return this.#succeededMs !== undefined;
   }
 
-  #startNode(env: Env, leader: Env): void {
+  /** `boot`: the boot time of the machine, whatever clock the agent and the supervisor look at. */
+  #startNode(env: Env, leader: Env, boot: () => BootInstant): void {
     const { world } = this;
     const supervisor: Supervisor = new Supervisor({
       ...{ machine: this.#machine(), journal: { append: (_, onDurable) => onDurable?.() }, env },
@@ -66,7 +70,12 @@ export class FenceEdge {
     const goneAtMs = cutAtMs + this.conditions.acknowledgedAfterMs;
     const mirror = new RunMirror((message) => {
       const isGone = this.conditions.isAgentGone && world.time.nowMs > goneAtMs;
-      if (!isGone) obey(supervisor, message);
+      if (isGone) return;
+      if (message.kind === 'permit') {
+        const { overAt } = permitOf(message.permit);
+        world.notePermit(node, () => msBetween(boot(), overAt));
+      }
+      obey(supervisor, message);
     });
     const wheel = new Wheel(env);
     new NodeSession({
@@ -109,11 +118,12 @@ export class FenceEdge {
   }
 
   #runner(runner: Runner): Runner {
-    if (this.world.fence.permitCountsFrom === 'sent') return runner;
-    const later = (permit: Permit): Permit => ({
-      startUntil: plusMs(permit.startUntil, this.conditions.acknowledgedAfterMs),
-      killAt: plusMs(permit.killAt, this.conditions.acknowledgedAfterMs),
-      overAt: plusMs(permit.overAt, this.conditions.acknowledgedAfterMs),
+    const { permitCountsFrom, longerSeconds } = this.world.fence;
+    const lateMs = permitCountsFrom === 'sent' ? 0 : this.conditions.acknowledgedAfterMs;
+    const later = ({ startUntil, killAt, overAt }: Permit): Permit => ({
+      startUntil: plusMs(startUntil, lateMs),
+      killAt: plusMs(killAt, lateMs + longerSeconds.killAt * 1_000),
+      overAt: plusMs(overAt, lateMs + longerSeconds.overAt * 1_000),
     });
     return { ...runner, permit: (permit) => runner.permit(later(permit)) };
   }
@@ -172,12 +182,16 @@ export class FenceEdge {
     leader.after(fence.windowSeconds * 1_000 - countedMs, () => {
       if (this.#renewedAtMs.length !== seen || this.#succeededMs !== undefined) return;
       this.#succeededMs = time.nowMs;
+      this.world.noteFenceExpired(first, node);
       this.#note(successor, true);
     });
   }
 
   #note(uid: string, running: boolean): void {
-    this.world.noteExecution({ ...place, uid, running, atMs: this.world.time.nowMs });
+    this.world.noteExecution({
+      ...{ ...place, uid, running, atMs: this.world.time.nowMs },
+      ...(uid === first && { fencedOn: node }),
+    });
   }
 }
 

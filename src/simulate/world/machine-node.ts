@@ -25,6 +25,9 @@ export interface MachineNode {
   suspend(ms: number): void;
 }
 
+/** The path of a probe that never passes. */
+export const neverPath = '/never';
+
 /** What belongs to one directory of an agent: a supervisor, what it has written down, and the socket to it. */
 interface Home {
   readonly computer: Computer;
@@ -32,16 +35,17 @@ interface Home {
   readonly supervisor: SimProcess;
 }
 
-function openHome(world: World, name: string): Home {
+function openHome(world: World, node: string, name: string): Home {
   const computer = new Computer(world, name);
-  const socket = new Socket();
+  world.noteMachine(node, name);
+  const socket = new Socket((order) => computer.ordered(order));
   const supervisor = world.addProcess(`supervisor-${name}`, async (life) => {
     const core = new Supervisor(
       {
         ...{
           machine: computer.machineOf(life),
           journal: computer.journalOf(life),
-          env: computer.envOf(life),
+          env: world.actors.supervisorEnv(computer.envOf(life)),
         },
         onEvent: (event) => socket.toAgent(life, (mirror) => mirror.happened(event)),
       },
@@ -59,7 +63,7 @@ export function startMachineNode(
   servers: readonly SimProcess[],
   shape: NodeShape,
 ): MachineNode {
-  return startNode(world, servers, shape, openHome(world, shape.name));
+  return startNode(world, servers, shape, openHome(world, shape.name, shape.name));
 }
 
 /**
@@ -71,7 +75,10 @@ export function startLosingNode(
   servers: readonly SimProcess[],
   shape: NodeShape,
 ): MachineNode & { lose(): void } {
-  const [first, second] = [openHome(world, shape.name), openHome(world, `${shape.name}-anew`)];
+  const [first, second] = [
+    openHome(world, shape.name, shape.name),
+    openHome(world, shape.name, `${shape.name}-anew`),
+  ];
   const home = { ...first };
   const node = startNode(world, servers, shape, home);
   return {
@@ -93,12 +100,17 @@ function startNode(world: World, servers: readonly SimProcess[], shape: NodeShap
     const mirror = new RunMirror((message) => socket.toSupervisor(life, message));
     await new Promise<void>((resolve) => socket.connect(life, mirror, resolve));
     const wheel = new Wheel(env);
-    const { isUnfenced: _, name: __, ...offer } = shape;
+    const jobsEnv = world.actors.jobsEnv(env);
+    const jobsWheel = jobsEnv === env ? wheel : new Wheel(jobsEnv);
+    const { isUnfenced: _, name: __, leaseSeconds: ___, ...offer } = shape;
     new NodeSession({
       streams: overheard(world, remoteStreams(world, life, servers)),
       driver: new KeptDriver({
-        ...{ runners: [mirrorRunner(mirror, life.env, name)], env, wheel },
-        caller: { ask: (question, answer) => void env.after(question.timeoutMs, () => answer(undefined)) },
+        ...{ runners: [mirrorRunner(mirror, life.env, name)], env: jobsEnv, wheel: jobsWheel },
+        caller: {
+          ask: ({ path, timeoutMs }, answer) =>
+            void env.after(timeoutMs, () => answer(path === neverPath ? 'not yet' : undefined)),
+        },
         place: { node: name, region: shape.region ?? '', zone: shape.zone ?? '' },
       }),
       ...{ env, wheel, refusals: computer.refusals, onProblem: () => undefined },
@@ -110,6 +122,7 @@ function startNode(world: World, servers: readonly SimProcess[], shape: NodeShap
     await new Promise(() => undefined);
   });
   const { computer, supervisor } = home;
+  world.agents.set(name, agent);
   world.isIdle.set(name, () => agent.life === undefined && computer.isIdle);
   return {
     ...{ agent, supervisor, fencedRuns: () => computer.fencedRuns },
@@ -132,6 +145,8 @@ class Socket {
   readonly #up: RunOrder[] = [];
   readonly #down: ((mirror: RunMirror) => void)[] = [];
 
+  constructor(private readonly onOrder: (order: RunOrder) => void) {}
+
   serve(life: Life, core: Supervisor): void {
     this.#server = { life, core };
     this.#meet();
@@ -148,7 +163,9 @@ class Socket {
     this.#up.push(message);
     server.life.env.after(1, () => {
       const next = this.#server === server ? this.#up.shift() : undefined;
-      if (next !== undefined) obey(server.core, next);
+      if (next === undefined) return;
+      this.onOrder(next);
+      obey(server.core, next);
     });
   }
 

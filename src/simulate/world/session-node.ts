@@ -20,7 +20,7 @@ export function startSessionNode(
   shape: NodeShape,
   profile: Partial<HollowProfile> = {},
 ): SimProcess {
-  const { name, isUnfenced: _, ...offer } = shape;
+  const { name, isUnfenced: _, leaseSeconds: __, ...offer } = shape;
   const machine = new HollowDriver({
     profile: {
       ...usualProfile,
@@ -29,12 +29,13 @@ export function startSessionNode(
     },
     ...{ wheel: new Wheel(world.wire), env: world.wire, believesTold: false },
     random: world.wire.random.stream(`machine ${name}`),
-    onRun: (binding, isRunning) => note(world, binding, isRunning),
+    onRun: (binding, isRunning) => note(world, name, binding, isRunning),
   });
+  world.noteMachine(name, name);
   const member = world.addProcess(`agent-${name}`, async (life) => {
     const session = new NodeSession({
       streams: overheard(world, remoteStreams(world, life, servers)),
-      driver: driverIn(life, world, machine),
+      driver: driverIn(life, world, name, machine),
       ...{ env: life.env, wheel: new Wheel(life.env) },
       offer: {
         ...offer,
@@ -48,6 +49,7 @@ export function startSessionNode(
     session.start();
     await new Promise(() => undefined);
   });
+  world.agents.set(name, member);
   world.isIdle.set(name, () => member.life === undefined && [...machine.list()].length === 0);
   return member;
 }
@@ -59,6 +61,7 @@ export const overheard = (world: World, streams: NodeStreams): NodeStreams => ({
     streams.open(hello, {
       hasRoom: () => ears.hasRoom(),
       hear: (message) => {
+        if (!world.actors.nodeHears(message)) return;
         if (message.kind === 'bindings')
           for (const { replica, stage, intent } of message.bindings)
             if (stage === 'Releasing' || intent !== undefined) world.noteStop(replica);
@@ -68,7 +71,7 @@ export const overheard = (world: World, streams: NodeStreams): NodeStreams => ({
 });
 
 /** The machine's driver as one life of its agent reaches it: events reach it while it lives, and clocks are its own. */
-const driverIn = (life: Life, world: World, machine: HollowDriver): Driver => ({
+const driverIn = (life: Life, world: World, node: string, machine: HollowDriver): Driver => ({
   canFence: machine.canFence,
   attach: (onEvent) => machine.attach((event) => void life.env.after(0, () => onEvent(event))),
   adopt: (binding) => machine.adopt(binding),
@@ -79,13 +82,17 @@ const driverIn = (life: Life, world: World, machine: HollowDriver): Driver => ({
   permit: ({ startUntil, killAt, overAt }) => {
     const onMachine = (at: BootInstant): BootInstant =>
       plusMs(world.wire.clock.boot(), msBetween(life.env.clock.boot(), at));
-    machine.permit({
-      ...{ startUntil: onMachine(startUntil), killAt: onMachine(killAt), overAt: onMachine(overAt) },
-    });
+    const over = onMachine(overAt);
+    world.notePermit(node, () => msBetween(world.wire.clock.boot(), over));
+    machine.permit({ startUntil: onMachine(startUntil), killAt: onMachine(killAt), overAt: over });
   },
 });
 
-function note(world: World, { replica, workload, slot }: NodeBinding, running: boolean): void {
+function note(world: World, node: string, binding: NodeBinding, running: boolean): void {
+  const { replica, workload, slot, isFenced } = binding;
   const { tenant, uid } = replica;
-  world.noteExecution({ tenant, workload, slot, uid, running, atMs: world.time.nowMs });
+  world.noteExecution({
+    ...{ tenant, workload, slot, uid, running, atMs: world.time.nowMs },
+    ...(isFenced && { fencedOn: node }),
+  });
 }

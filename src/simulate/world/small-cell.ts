@@ -1,5 +1,5 @@
 import type { BerthObject } from '../../model/object.js';
-import { type NodeShape, startAgent } from './agent.js';
+import { type AgentManners, type NodeShape, startAgent } from './agent.js';
 import { type PlacerOptions, startPlacer } from './placer.js';
 import type { SimProcess } from './sim-process.js';
 import { startServer } from './start-server.js';
@@ -27,12 +27,14 @@ export function startSmallCell(
     readonly rivals?: readonly Partial<PlacerOptions>[];
     readonly exits?: number;
     readonly isCareless?: boolean;
+    readonly ignores?: AgentManners['ignores'];
   },
 ): SmallCell {
   const { schedules = true, schedulesFromMs = 0, detects = false } = shape;
   const options = { schedules, schedulesFromMs, detects };
   const servers = [startServer(world, 'server-0', options), startServer(world, 'server-1', options)];
-  const agent = { isCareless: shape.isCareless ?? false, exits: shape.exits ?? 0 };
+  const { ignores = {}, isCareless = false, exits = 0 } = shape;
+  const agent = { isCareless, exits, ignores };
   for (const one of shape.nodes) startAgent(world, servers, one, agent);
   for (const [index, rival] of (shape.rivals ?? []).entries())
     startPlacer(world, servers, {

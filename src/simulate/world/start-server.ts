@@ -17,24 +17,30 @@ export function startServer(
     void world.witness.follow(reach);
     const { signal } = life.stopping;
     const holder = `${name}-${life.env.uuid().slice(0, 8)}`;
+    world.expectWait(holder);
+    const { actors } = world;
+    const objects = actors.reads(reach.objects);
     const hub = new NodeHub({
-      ...{ objects: reach.objects, authority: reach.authority, env: life.env },
+      ...{ objects: reach.objects, authority: reach.authority, env: actors.streamsEnv(life.env) },
       ...{ nodes: () => reach.cache.count('Node') },
     });
     hub.start(signal);
     world.streams.set(life, hub);
-    const freshness = new world.controllers.Observer({ objects: reach.objects, env: life.env });
+    const freshness = new actors.Observer({ objects: reach.objects, env: life.env });
     freshness.start(signal);
     const controllers = new Controllers({
-      ...{ objects: reach.objects, authority: reach.authority, env: life.env },
+      ...{ objects, authority: reach.authority, env: actors.controllersEnv(life.env) },
       wakeUps: wakeUpsOf(reach, world.faults),
       holder,
       // What goes wrong is tried again; whether enough of it does is for the liveness rules to say.
       report: () => undefined,
       resyncMs: 20_000,
-      ...world.controllers.parts,
+      ...actors.parts,
       ...(detects && {
-        nodes: { freshness, fence: () => fenceIn({ read: (key) => reach.cache.record(key)?.value }) },
+        nodes: {
+          ...{ ...actors.nodes, freshness },
+          fence: () => fenceIn({ read: (key) => reach.cache.record(key)?.value }),
+        },
       }),
     });
     const ages = (node: string): number | undefined => freshness.ageMs(node);

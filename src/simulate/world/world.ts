@@ -8,14 +8,17 @@ import type { Authority, Outcome, ReplicaRef } from '../../model/ports.js';
 import type { Versions } from '../../model/versions.js';
 import { MemoryStore } from '../../store/memory.js';
 import { asRevision, type Transaction, type TransactOutcome } from '../../store/contract.js';
+import type { StopSeen } from '../checkers/agent-times.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
 import type { Execution } from '../checkers/execution-witness.js';
 import { safetyCheckers } from '../checkers/safety-checkers.js';
 import { simulatedVersions } from '../checkers/simulated-versions.js';
-import { controllersWith, type ControllerShape, wholeControllers } from '../controller-defects.js';
+import { type ActorShape, rightActors } from '../actor-shape.js';
+import { controllersWith } from '../controller-defects.js';
 import { type FenceTerms, fenceWithout, wholeFence } from '../fence-terms.js';
 import type { Mutant } from '../mutant.js';
 import { versionsWith, wholeVersions } from '../watch-defects.js';
+import { wrongDurations } from '../wrong-durations.js';
 import { Acts } from './acts.js';
 import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
@@ -33,6 +36,8 @@ export interface WorldOptions {
   readonly plan: FaultPlan;
   /** What is missing on purpose, to see whether anybody notices. */
   readonly mutant?: Mutant;
+  /** Violations with any other message are passed over. */
+  readonly shows?: RegExp;
   readonly trace?: (line: string) => void;
   /** Told each commit as one line of JSON: revision, time, process, changes. */
   readonly onCommit?: (line: string) => void;
@@ -72,9 +77,11 @@ export class World {
   readonly isIdle = new Map<string, () => boolean>();
   /** Switches a machine off: its agent and all that runs there are gone. */
   readonly switchOff = new Map<string, () => void>();
+  /** The agent of each node. */
+  readonly agents = new Map<string, SimProcess>();
   readonly checks: Checks;
   readonly fence: FenceTerms;
-  readonly controllers: ControllerShape;
+  readonly actors: ActorShape;
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
   readonly #store: MemoryStore;
@@ -96,7 +103,7 @@ export class World {
     const { mutant } = options;
     this.checks = new Checks(mutant?.kind === 'check' ? mutant.name : undefined);
     this.fence = mutant?.kind === 'fenceTerm' ? fenceWithout[mutant.name] : wholeFence;
-    this.controllers = mutant?.kind === 'controller' ? controllersWith[mutant.name] : wholeControllers;
+    this.actors = actorsWith(mutant);
     this.#versions = mutant?.kind === 'watch' ? versionsWith[mutant.name] : wholeVersions;
     this.wire = this.time.machine('wire').env;
     this.#store = new MemoryStore(this.time.machine('store').env);
@@ -204,6 +211,38 @@ export class World {
 
   noteExecution(execution: Execution): void {
     this.#violated(this.#checkers.bindings.noteExecution(execution));
+    this.#violated(this.#checkers.permits.noteExecution(execution));
+  }
+
+  /** A machine has a supervisor for a node, which may be permitted to run what is fenced. */
+  noteMachine(node: string, machine: string): void {
+    this.#checkers.permits.noteMachine(node, machine);
+  }
+
+  /** The supervisor of a machine has heard of a permit; `leftMs`: what is left of it, on the clock of that machine. */
+  notePermit(machine: string, leftMs: () => number): void {
+    this.#checkers.permits.notePermit(machine, leftMs);
+  }
+
+  /** This holder of leases promises to wait for those of others. */
+  expectWait(holder: string): void {
+    this.#checkers.takeovers.expectWait(holder);
+  }
+
+  /** A supervisor was asked to stop a run, and kills it. `machineMs`: by its own clock. */
+  noteStopAsked(stop: StopSeen, graceMs: number): void {
+    this.#checkers.agents.noteStopAsked(stop, graceMs);
+  }
+  noteKill(stop: StopSeen): void {
+    this.#violated(this.#checkers.agents.noteKill(stop));
+  }
+  forgetStop(uid: string): void {
+    this.#checkers.agents.forget(uid);
+  }
+
+  /** A replica that no record shows was given away because its fence has expired. */
+  noteFenceExpired(uid: string, node: string): void {
+    this.#violated(this.#checkers.permits.released(uid, uid, 'FenceExpired', node));
   }
 
   /**
@@ -272,7 +311,8 @@ export class World {
     // While faults go on it is looked often at who has to be started again.
     const stepMs = this.faults.isStopped ? 10_000 : 1_000;
     while (this.time.nowMs < untilMs && !this.isBroken) {
-      await this.time.run(Math.min(untilMs, this.time.nowMs + stepMs));
+      const limitMs = Math.min(untilMs, this.time.nowMs + stepMs);
+      await this.time.run(limitMs).catch((error: unknown) => this.fail(error as Error));
       // A crash by a fault of a call is mended by itself, as a supervisor of the machine would.
       for (const member of this.processes)
         if (member.life === undefined && !this.#isHeldDown.has(member))
@@ -357,8 +397,20 @@ export class World {
     for (const violation of violations)
       if (
         this.violations.length < violationsMax &&
+        this.options.shows?.test(violation.message) !== false &&
         !this.violations.some(({ rule, message }) => rule === violation.rule && message === violation.message)
       )
         this.violations.push(violation);
+  }
+}
+
+function actorsWith(mutant: Mutant | undefined): ActorShape {
+  switch (mutant?.kind) {
+    case 'controller':
+      return controllersWith[mutant.name];
+    case 'duration':
+      return wrongDurations[mutant.name];
+    default:
+      return rightActors;
   }
 }
