@@ -68,6 +68,7 @@ function open(others: readonly GangView[], planMs = 0, plan?: GangPlan) {
     ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x' },
     sender: new RetrySender({ ...clock, signal, records, patience: new Patience(clock) }),
     isOwn: (_, name) => name.endsWith('own'),
+    sweepEveryMs: 60_000,
     snapshotAgeMs: () => 0,
     openDecision: keptIn(decisions),
     onWait: (_, { message, decision }) => {

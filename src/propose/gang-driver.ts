@@ -32,6 +32,8 @@ export interface GangCore {
 
 export interface GangDriverParts extends Omit<GangOrdersParts, 'isDriven'> {
   readonly env: Pick<Env, 'random'>;
+  /** How often a gang that waits for a change looks again, in case it was missed. Infinity: never. */
+  readonly sweepEveryMs: number;
   readonly snapshotAgeMs: () => number;
   readonly core: GangCore;
   /** Whether a workload is this scheduler's, and so its gang. */
@@ -262,8 +264,8 @@ export class GangDriver {
             ? { reason, message, decision: this.#orders.receiptFor(driven, draft) }
             : { reason, message };
           for (const replica of driven.members.values()) this.parts.onWait(replica, why);
-          // Without a time it waits for a change; a slow look catches one that was missed.
-          driven.dueMs = Math.min(driven.dueMs, step.untilMs ?? this.parts.nowMs() + 60 * lookMs);
+          const untilMs = step.untilMs ?? this.parts.nowMs() + this.parts.sweepEveryMs;
+          driven.dueMs = Math.min(driven.dueMs, untilMs);
         }
       }),
     ]);

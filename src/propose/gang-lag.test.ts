@@ -66,6 +66,7 @@ async function runGang(lagMs: number) {
   const driver = new GangDriver({
     ...{ authority, records, core, ...clock, onNews: () => undefined, onWait: () => undefined },
     ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x', isOwn: () => true },
+    sweepEveryMs: 60_000,
     snapshotAgeMs: () => 0,
     openDecision: keptIn(decisions),
     sender: new RetrySender({ ...clock, signal, records, patience: new Patience(clock) }),

@@ -11,7 +11,7 @@ import type { ClassKey, PendingReplica } from './contract.js';
 import { CellTotal } from './cell-total.js';
 import type { GangDriver } from './gang-driver.js';
 import type { HeldReplicas } from './held-replicas.js';
-import { type Cure, curesOf, curesOfEasing, type Easing } from './queue/cures.js';
+import type { Cure, Cures, Easing } from './queue/cures.js';
 import { CuresOfAMoment } from './queue/cures-of-a-moment.js';
 import type { LotFacts } from './queue/lots.js';
 import type { PendingQueue } from './queue/pending-queue.js';
@@ -21,6 +21,7 @@ export interface IntakeParts {
   readonly queue: PendingQueue;
   readonly held: HeldReplicas;
   readonly gangs: GangDriver;
+  readonly cures: Cures;
   /** The picture of the cell, which is told of everything. */
   readonly cell: {
     /** Returns the replica that the record is a part of. */
@@ -78,9 +79,15 @@ export class Intake {
     return this.#cures.size > 0;
   }
 
-  /** Whether `wakeUpFaintly` has something to do. */
+  /** Whether a change has come for `wakeUpFaintly`. */
   get hasFaintCures(): boolean {
     return this.#faintCures.size > 0;
+  }
+
+  /** Whether somebody is parked whom time alone can cure. */
+  get waitsForTime(): boolean {
+    const { queue, cures } = this.parts;
+    return cures.ofTime().reasons.some((reason) => queue.isParkedUnder(reason));
   }
 
   take(key: string, value: unknown, nowMs: number): void {
@@ -93,7 +100,7 @@ export class Intake {
     if (held.changed(key)) onNews();
     if (key.startsWith('/s/Reservation/') || key.startsWith('Gang/', 3)) this.#gangChanged(key, nowMs);
     const before = this.#before.get(key);
-    for (const cure of curesOf(key, before, value)) this.#remember(cure);
+    for (const cure of this.parts.cures.ofRecord(key, before, value)) this.#remember(cure);
     this.#note(key, before, value);
     if (value === undefined) this.#before.delete(key);
     else if (isCompared(key)) this.#before.set(key, value);
@@ -111,17 +118,19 @@ export class Intake {
     this.#cures.wake(queue);
   }
 
-  /** The same for changes that come often and seldom cure anything. */
+  /** The same for changes that come often and seldom cure anything, and for time. */
   wakeUpFaintly(): void {
-    this.#faintCures.wake(this.parts.queue);
+    const { queue, cures } = this.parts;
+    this.#faintCures.add(cures.ofTime());
+    this.#faintCures.wake(queue);
   }
 
   /** Takes in what the picture of the cell knows and no record says. */
   takeEasings(): void {
-    const { cell, records } = this.parts;
+    const { cell, records, cures } = this.parts;
     for (const easing of cell.takeEasings()) {
       const account = records.read(`/a/node/${easing.node}`) as NodeAccount | undefined;
-      for (const cure of curesOfEasing(easing, account)) this.#remember(cure);
+      for (const cure of cures.ofEasing(easing, account)) this.#remember(cure);
     }
   }
 

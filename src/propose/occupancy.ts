@@ -158,8 +158,10 @@ export class Occupancy {
 function usedWithAssumed(nodes: NodeTable, row: number, { allocatable }: NodeAccount): Amount {
   const devices: Record<string, number> = {};
   for (const name of Object.keys(allocatable.devices ?? {})) {
-    const { free } = nodes.deviceColumn(name);
-    devices[name] = (ownValue(allocatable.devices, name) ?? 0) - (free[row] ?? 0);
+    const { free, idsFree } = nodes.deviceColumn(name);
+    // A device without an id that nobody claims is as good as used.
+    const left = Math.min(free[row] ?? 0, idsFree[row] ?? 0);
+    devices[name] = (ownValue(allocatable.devices, name) ?? 0) - left;
   }
   return {
     cpuMilli: (nodes.cpuAllocatable[row] ?? 0) - (nodes.cpuFree[row] ?? 0),

@@ -16,8 +16,8 @@ import type {
   TurnResult,
 } from './contract.js';
 import { Explanations } from './explanations.js';
-import { type GangCore, GangDriver } from './gang-driver.js';
-import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
+import type { GangCore, GangDriver } from './gang-driver.js';
+import { type HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
 import { Intake } from './intake.js';
 import { KeptRefusals } from './kept-refusals.js';
 import { outcomeOfError } from './outcome-of-error.js';
@@ -28,6 +28,7 @@ import type { Easing } from './queue/cures.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
 import { RetrySender } from './retry-sender.js';
 import type { SchedulerCounters } from './scheduler-counters.js';
+import { type TermShape, wholeTerm } from './term-shape.js';
 
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
 export interface SchedulingCore extends GangCore {
@@ -57,6 +58,9 @@ export interface TermParts {
   readonly name: string;
   readonly server: string;
   readonly isOwn: (tenant: string, workload: string) => boolean;
+  /** How often everything that is parked is tried again, in case a wake-up was missed. Infinity: never. */
+  readonly sweepEveryMs?: number;
+  readonly shape?: TermShape;
   readonly counters: SchedulerCounters;
   readonly onProblem: (message: string) => void;
 }
@@ -77,7 +81,8 @@ const sliceMs = 8;
 const planningMs = 1.5 * sliceMs;
 const recordsPerSlice = 2_000;
 const wakeEveryMs = 20;
-const sweepMs = 60_000;
+const sweepEveryMsUsual = 60_000;
+const restMsMax = 60_000;
 // No record says that a node was heard of again: who waits for that looks for itself. So does who waits for room that
 // others could be made to leave: nearly every change could have eased that, and to look is dear.
 const faintEveryMs = 2_000;
@@ -103,6 +108,7 @@ export class SchedulingTerm {
   readonly #signal: AbortSignal;
   /** In the ids of operations: terms and shards never share one. */
   readonly #idPart: string;
+  readonly #sweepEveryMs: number;
   #operations = 0;
   #wokenAtMs = 0;
   #sweptAtMs = 0;
@@ -116,6 +122,8 @@ export class SchedulingTerm {
     private readonly term: LeadingTerm,
   ) {
     const { env, records, authority, core, isOwn, lease, name } = parts;
+    const { Held, Gangs, cures } = parts.shape ?? wholeTerm;
+    this.#sweepEveryMs = parts.sweepEveryMs ?? sweepEveryMsUsual;
     this.#startedAt = env.clock.monotonic();
     this.#signal = term.signal;
     this.#idPart = `${lease}.${shownEpoch(term.epoch)}`;
@@ -126,7 +134,7 @@ export class SchedulingTerm {
     const { random } = env;
     const onJoin = (lot: string, replica: PendingReplica): void => this.#explanations.joins(lot, replica);
     this.#queue = new PendingQueue({ random, backoff, turnMax, onReturn: onJoin });
-    this.#held = new HeldReplicas({ records, random, backoff });
+    this.#held = new Held({ records, random, backoff });
     this.#explanations = new Explanations({
       ...{ authority, records, env, nowMs, onNews, actor: this.#actor },
       waitingIn: (lot) => this.#queue.waitingIn(lot),
@@ -135,9 +143,10 @@ export class SchedulingTerm {
     });
     const patience = new Patience({ env, nowMs });
     this.#sender = new RetrySender({ env, nowMs, patience, records, signal: this.#signal });
-    this.#gangs = new GangDriver({
+    this.#gangs = new Gangs({
       ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, sender: this.#sender, isOwn },
       ...{ policyRevision: parts.policyRevision, idPart: this.#idPart },
+      sweepEveryMs: this.#sweepEveryMs,
       snapshotAgeMs: () => this.snapshotAgeMs,
       openDecision: (tenant, draft) => this.#openDecision(tenant, draft),
       onWait: (replica, why) => this.#explanations.replicaWaits(replica, why),
@@ -148,6 +157,7 @@ export class SchedulingTerm {
         queue: this.#queue,
         held: this.#held,
         gangs: this.#gangs,
+        cures,
         cell: core,
         isOwn,
         onNews,
@@ -220,7 +230,7 @@ export class SchedulingTerm {
   /** One stretch of work. Whether there is more to do at once. */
   #work(): boolean {
     const fromMs = this.#nowMs();
-    if (fromMs - this.#sweptAtMs >= sweepMs) this.#sweep(fromMs);
+    if (fromMs - this.#sweptAtMs >= this.#sweepEveryMs) this.#sweep(fromMs);
     this.#intake.takeEasings();
     if (fromMs - this.#wokenAtMs >= wakeEveryMs) {
       this.#wokenAtMs = fromMs;
@@ -229,7 +239,6 @@ export class SchedulingTerm {
     }
     if (fromMs - this.#faintAtMs >= faintEveryMs) {
       this.#faintAtMs = fromMs;
-      this.#queue.wake('NodeStale');
       if (this.#intake.hasFaintCures) this.#gangs.cured();
       this.#intake.wakeUpFaintly();
     }
@@ -267,10 +276,8 @@ export class SchedulingTerm {
   #restMs(): number {
     const nowMs = this.#nowMs();
     const dues = [
-      this.#sweptAtMs + sweepMs,
-      this.#intake.hasFaintCures || this.#queue.isParkedUnder('NodeStale')
-        ? this.#faintAtMs + faintEveryMs
-        : undefined,
+      this.#sweptAtMs + this.#sweepEveryMs,
+      this.#intake.hasFaintCures || this.#intake.waitsForTime ? this.#faintAtMs + faintEveryMs : undefined,
       this.#intake.hasCures ? this.#wokenAtMs + wakeEveryMs : undefined,
       this.#queue.nextDueMs,
       this.#held.nextDueMs,
@@ -279,7 +286,7 @@ export class SchedulingTerm {
       this.#explanations.nextDueMs,
     ];
     const nextMs = Math.min(...dues.filter((due) => due !== undefined));
-    return Math.max(1, nextMs - nowMs);
+    return Math.max(1, Math.min(nextMs - nowMs, restMsMax));
   }
 
   #schedule(turn: LotTurn, stretchFromMs: number): void {

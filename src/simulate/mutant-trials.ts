@@ -64,6 +64,8 @@ export const trialOf = (mutant: Mutant): Trial => ({ mutant, scenarios: worldsOf
 
 function worldsOf(mutant: Mutant): readonly Scenario[] {
   switch (mutant.kind) {
+    case 'wake':
+      return [];
     case 'check': {
       const [world] = onlyIn.find(([, names]) => names.includes(mutant.name)) ?? [];
       return world === undefined ? meddled : [world];

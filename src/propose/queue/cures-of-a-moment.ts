@@ -19,7 +19,7 @@ export class CuresOfAMoment {
     return this.#byReason.size;
   }
 
-  add({ reasons, tenant, room }: Cure): void {
+  add({ reasons, tenant, room }: Omit<Cure, 'change' | 'isFaint'>): void {
     for (const reason of reasons) {
       let cured = this.#byReason.get(reason);
       if (cured === undefined) {

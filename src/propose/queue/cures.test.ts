@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Reason, reasons } from '../../model/reasons.js';
 import { emptyTenantAccount, emptyWorkloadAccount, type NodeAccount } from '../../model/records.js';
-import { curesOf, curesOfEasing } from './cures.js';
+import { allCures } from './cures.js';
+
+const { ofRecord: curesOf, ofEasing: curesOfEasing } = allCures;
 
 const account: NodeAccount = {
   gate: { state: 'Open', since: '2026-01-01T00:00:00Z' },

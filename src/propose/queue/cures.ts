@@ -6,7 +6,7 @@ import type { Reason } from '../../model/reasons.js';
 import type { NodeAccount, TenantAccount, WorkloadAccount } from '../../model/records.js';
 
 /** Changes of the cell that can let somebody run who could not. */
-type Change =
+export type Change =
   /** A part of a node is there that was not. */
   | 'NodeCame'
   | 'NodeGone'
@@ -28,7 +28,9 @@ type Change =
   | 'PriorityChanged'
   | 'WorkloadChanged'
   | 'RevisionChanged'
-  | 'GangChanged';
+  | 'GangChanged'
+  /** No record says that a node was heard of again. */
+  | 'TimePassed';
 
 // Room is made too: whatever lets somebody preempt can cure these.
 const room = [
@@ -39,7 +41,7 @@ const shape = ['NodeCame', 'NodeChanged'] as const satisfies readonly Change[];
 const neverParked = [] as const;
 
 /** What can cure each reason. A node is new to who was parked before it came: that cures whatever is about nodes. */
-const changesThatCure: Readonly<Record<Reason, readonly Change[]>> = {
+export const changesThatCure = {
   NodeFull: room,
   DeviceTaken: room,
   PortTaken: room,
@@ -60,8 +62,7 @@ const changesThatCure: Readonly<Record<Reason, readonly Change[]>> = {
   PluginRefused: [...shape, 'NodeFreed'],
   GateClosed: ['NodeCame', 'NodeOpened'],
   NodeChanged: ['NodeCame', 'NodeOpened'],
-  // And with time: who is parked under it is tried every now and then.
-  NodeStale: ['NodeCame', 'NodeOpened'],
+  NodeStale: ['NodeCame', 'NodeOpened', 'TimePassed'],
   NoNode: ['NodeCame'],
   ReplicaChanged: ['RevisionChanged'],
   GangIncomplete: ['GangChanged'],
@@ -79,10 +80,19 @@ const changesThatCure: Readonly<Record<Reason, readonly Change[]>> = {
   GangCommitted: neverParked,
   EndpointsChanged: neverParked,
   Contended: neverParked,
-};
+} as const satisfies Readonly<Record<Reason, readonly Change[]>>;
+
+type ChangesThatCure = typeof changesThatCure;
+/** Every reason under which a replica can be parked. */
+export type ParkReason = {
+  [R in Reason]: ChangesThatCure[R] extends readonly [] ? never : R;
+}[Reason];
+/** The changes that cure a reason. */
+export type ChangeCuring<R extends ParkReason> = ChangesThatCure[R][number];
 
 /** What a change may cure. */
 export interface Cure {
+  readonly change: Change;
   readonly reasons: readonly Reason[];
   /** For that tenant alone. */
   readonly tenant?: string;
@@ -100,7 +110,7 @@ export interface Easing {
 }
 
 const curedBy = new Map<Change, Reason[]>();
-for (const [reason, changes] of Object.entries(changesThatCure))
+for (const [reason, changes] of Object.entries(changesThatCure) as [string, readonly Change[]][])
   for (const change of changes) {
     const known = curedBy.get(change);
     // The keys of the table are reasons.
@@ -110,13 +120,28 @@ for (const [reason, changes] of Object.entries(changesThatCure))
 
 const cure = (change: Change, of: Pick<Cure, 'tenant' | 'room'> = {}): Cure => ({
   ...of,
+  change,
   reasons: curedBy.get(change) ?? [],
   isFaint: change === 'VictimsEased',
 });
 const nothing: readonly never[] = [];
 
+/** Says what changes of the cell can cure. */
+export interface Cures {
+  readonly ofRecord: typeof curesOf;
+  readonly ofEasing: typeof curesOfEasing;
+  /** What time alone can cure. */
+  readonly ofTime: () => Cure;
+}
+
+export const allCures: Cures = {
+  ofRecord: curesOf,
+  ofEasing: curesOfEasing,
+  ofTime: () => cure('TimePassed'),
+};
+
 /** What the change of a record can cure. A parsed boundary: only admitted records stand under these keys. */
-export function curesOf(key: string, before: unknown, after: unknown): readonly Cure[] {
+function curesOf(key: string, before: unknown, after: unknown): readonly Cure[] {
   // Before its key is taken apart: every bind changes one.
   if (key.startsWith('/a/node/'))
     return nodeCures(before as NodeAccount | undefined, after as NodeAccount | undefined);
@@ -145,7 +170,7 @@ export function curesOf(key: string, before: unknown, after: unknown): readonly 
 }
 
 /** What got easier, and the account of its node as it stands. */
-export function curesOfEasing({ kind, tenant }: Easing, account: NodeAccount | undefined): readonly Cure[] {
+function curesOfEasing({ kind, tenant }: Easing, account: NodeAccount | undefined): readonly Cure[] {
   // Whom it would have evicted may be asked by others again, on whatever node.
   const eased = cure('VictimsEased');
   if (kind === 'Found' || account === undefined) return [eased];

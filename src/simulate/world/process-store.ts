@@ -26,6 +26,16 @@ export interface SharedStore {
   directed(transaction: Transaction): 'store.requestLost' | 'store.replyLost' | undefined;
 }
 
+/** What becomes of the way between a process and the store. */
+export interface StoreWay {
+  /** Cut off: nothing comes through in either direction. */
+  readonly isCut: () => boolean;
+  /** Watches deliver nothing. */
+  readonly isWatchHeld: () => boolean;
+  /** How often all watches were cut. */
+  readonly watchCuts: () => number;
+}
+
 const latencyMsMax = 12;
 const timeoutMs = 1_000;
 const lagMsMax = 4_000;
@@ -41,13 +51,12 @@ export class ProcessStore implements Store {
     private readonly faults: Faults,
     /** The wire: what is on it arrives although its sender has crashed. */
     private readonly wire: Env,
-    /** Cut off: nothing comes through in either direction. */
-    private readonly isCut: () => boolean,
+    private readonly way: StoreWay,
   ) {}
 
   async read(range: KeyRange, options?: ReadOptions): Promise<ReadResult> {
     await this.#delay();
-    if (this.isCut() || this.#strikes('store.unavailable')) throw unavailable();
+    if (this.way.isCut() || this.#strikes('store.unavailable')) throw unavailable();
     const result = await this.life.whileAlive(this.shared.store.read(range, options));
     await this.#delay();
     return result;
@@ -59,7 +68,7 @@ export class ProcessStore implements Store {
     this.shared.onAttempt();
     if (this.#strikes('store.unavailable')) throw unavailable();
     if (this.#strikes('store.crashBefore')) return this.#crash();
-    if (this.isCut()) return this.#timeOut('the store cannot be reached');
+    if (this.way.isCut()) return this.#timeOut('the store cannot be reached');
     const directed = this.shared.directed(transaction);
     if (directed !== undefined) this.faults.count(directed);
     if (directed === 'store.requestLost' || this.#strikes('store.requestLost'))
@@ -73,7 +82,7 @@ export class ProcessStore implements Store {
     await this.#delay();
     const outcome = await this.life.whileAlive(this.shared.transact(transaction, by));
     if (this.#strikes('store.crashAfter')) return this.#crash();
-    if (this.isCut() || directed === 'store.replyLost' || this.#strikes('store.replyLost'))
+    if (this.way.isCut() || directed === 'store.replyLost' || this.#strikes('store.replyLost'))
       return this.#timeOut('the reply was lost');
     await this.#delay();
     return outcome;
@@ -81,10 +90,12 @@ export class ProcessStore implements Store {
 
   watch(range: KeyRange, options: WatchOptions): Watch {
     const watch = this.shared.store.watch(range, options);
+    const cuts = this.way.watchCuts();
+    const isCut = (): boolean => this.way.watchCuts() !== cuts || this.#strikes('watch.cut');
     return new FaultyWatch(
       { next: () => this.life.whileAlive(watch.next()), return: () => watch.return() },
       options.after,
-      { delay: () => this.#watchDelay(), isCut: () => this.#strikes('watch.cut') },
+      { delay: () => this.#watchDelay(), isCut },
     );
   }
 
@@ -116,7 +127,7 @@ export class ProcessStore implements Store {
     const { env } = this.life;
     await this.#delay();
     if (this.#strikes('watch.lag')) await env.sleep(env.random.integer(lagMsMax));
-    while (this.isCut()) await env.sleep(100);
+    while (this.way.isCut() || this.way.isWatchHeld()) await env.sleep(100);
   }
 
   #delay(): Promise<void> {

@@ -10,6 +10,7 @@ import type { Reach } from './server.js';
 export class Witness {
   // Of a replica's two keys it is the status that changes; an event of the object is one of this key.
   readonly #truth = new WatchWitness('/s/Replica/');
+  readonly #forgotten = new Set<string>();
 
   constructor(private readonly onViolation: (violation: Violation) => void) {}
 
@@ -19,6 +20,11 @@ export class Witness {
 
   onCommit(commit: Commit): void {
     this.#truth.onCommit(commit);
+  }
+
+  /** The store has forgotten what a server missed: its cache knows the difference, and no single changes. */
+  forgot(server: string): void {
+    this.#forgotten.add(server);
   }
 
   /** Follows one server's cache for as long as it lives. */
@@ -38,6 +44,7 @@ export class Witness {
       );
       try {
         for await (const { changes, upTo } of watchObjects(cache, kind, { after })) {
+          if (this.#forgotten.delete(life.member.name)) break;
           for (const { type, object } of changes) {
             // A change of its metadata alone is one of its other key.
             if (type === 'MODIFIED' && seen.get(keyOf(object)) === object.status) continue;

@@ -6,13 +6,20 @@ import type { NodeStreams } from '../../model/node-stream.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Authority, Outcome, ReplicaRef } from '../../model/ports.js';
 import { MemoryStore } from '../../store/memory.js';
-import type { Transaction, TransactOutcome } from '../../store/contract.js';
+import { asRevision, type Transaction, type TransactOutcome } from '../../store/contract.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
 import type { Execution } from '../checkers/execution-witness.js';
+import { PromptBinding } from '../checkers/prompt-binding.js';
 import { safetyCheckers } from '../checkers/safety-checkers.js';
 import { controllersWith, type ControllerShape, wholeControllers } from '../controller-defects.js';
 import { type FenceTerms, fenceWithout, wholeFence } from '../fence-terms.js';
 import type { Mutant } from '../mutant.js';
+import type { Scheduler } from '../../propose/scheduler.js';
+import { shardLease } from '../../propose/shard.js';
+import { type TermShape, wholeTerm } from '../../propose/term-shape.js';
+import { termForgetting } from '../wake-defects.js';
+import { type SchedulingSetup, usualScheduling } from './scheduling-setup.js';
+import type { NodeShape } from './agent.js';
 import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
 import type { FaultEvent, FaultPlan } from './fault-plan.js';
@@ -35,6 +42,12 @@ export interface WorldOptions {
 /** How often the state is checked from scratch, besides what each commit touched. */
 const wholeEveryCommits = 64;
 const violationsMax = 5;
+/** So long after the last fault some still wait because of one: backoff and pauses are 10 s at most, a lag is 4 s. */
+const calmAfterMs = 25_000;
+/** The same of one transaction that got lost: its sender waits for 1 s, and then backs off a little. */
+const lostForMs = 2_000;
+/** The same of a watch: it is resumed, and what it missed is taken in. */
+const resumedAfterMs = 800;
 
 /**
  * One simulated cell: a store, processes that reach it over a faulty network, and checkers that see every commit.
@@ -56,20 +69,37 @@ export class World {
   readonly attempts: number[] = [];
   readonly rejectedBinds = new Map<string, { tenant: string; name: string; uid: string }>();
   readonly witness: Witness;
+  /** How the schedulers are started; a scenario changes it before they are. */
+  scheduling: SchedulingSetup = usualScheduling;
+  /** The schedulers of all lives, for scenarios that look into their queues. */
+  readonly schedulers: Scheduler[] = [];
+  readonly promptBinding = new PromptBinding({
+    leases: () => {
+      const { shards } = this.scheduling;
+      return Array.from({ length: shards }, (_, shard) => shardLease(shard, shards));
+    },
+    isAccepted: (node) => this.scheduling.accepts(node),
+  });
   /** A fault of a scenario that strikes the transactions it names. */
   direct: SharedStore['directed'] | undefined;
   /** Nodes on which nothing runs, as only the world can know. */
   readonly isIdle = new Map<string, () => boolean>();
+  /** Changes what a machine offers: its agent registers again. */
+  readonly offer = new Map<string, (change: Partial<NodeShape>) => void>();
   /** Switches a machine off: its agent and all that runs there are gone. */
   readonly switchOff = new Map<string, () => void>();
   readonly checks: Checks;
   readonly fence: FenceTerms;
   readonly controllers: ControllerShape;
+  readonly term: TermShape;
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
   readonly #store: MemoryStore;
   readonly #checkers = safetyCheckers();
   readonly #cutFromStore = new Set<string>();
+  readonly #watchesHeld = new Set<string>();
+  /** How often the watches of a process were cut. */
+  readonly #watchCuts = new Map<string, number>();
   #failure: Error | undefined;
   #refused = 0;
   readonly #digest = createHash('sha256');
@@ -85,6 +115,7 @@ export class World {
     this.checks = new Checks(mutant?.kind === 'check' ? mutant.name : undefined);
     this.fence = mutant?.kind === 'fenceTerm' ? fenceWithout[mutant.name] : wholeFence;
     this.controllers = mutant?.kind === 'controller' ? controllersWith[mutant.name] : wholeControllers;
+    this.term = mutant?.kind === 'wake' ? termForgetting(mutant.name) : wholeTerm;
     this.wire = this.time.machine('wire').env;
     this.#store = new MemoryStore(this.time.machine('store').env);
     this.witness = new Witness((violation) => this.#violated([violation]));
@@ -126,16 +157,25 @@ export class World {
 
   /** What a life of a process needs to reach the store itself. */
   async reach(life: Life): Promise<Reach> {
-    const isCut = (): boolean => this.#cutFromStore.has(life.member.name);
+    const { name } = life.member;
+    const way = {
+      isCut: () => this.#cutFromStore.has(name),
+      isWatchHeld: () => this.#watchesHeld.has(name),
+      watchCuts: () => this.#watchCuts.get(name) ?? 0,
+    };
     const shared = {
       store: this.#store,
       transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
       onAttempt: () => void this.attempts.push(this.time.nowMs),
-      directed: (transaction: Transaction) => this.direct?.(transaction),
+      directed: (transaction: Transaction) => {
+        const fault = this.direct?.(transaction);
+        if (fault !== undefined) this.promptBinding.excuse(this.time.nowMs + lostForMs);
+        return fault;
+      },
     };
     const reach = await reachStore(
       life,
-      new ProcessStore(shared, life, this.faults, this.wire, isCut),
+      new ProcessStore(shared, life, this.faults, this.wire, way),
       this.checks,
     );
     this.reaches.set(life.member, reach);
@@ -213,12 +253,32 @@ export class World {
     this.wire.after(forMs, () => processes.forEach(({ name }) => this.#cutFromStore.delete(name)));
   }
 
+  /**
+   * The watches of a process deliver nothing until what is returned is called; then they are cut and resumed, or, where
+   * the store has forgotten what they missed, begun anew with a list.
+   */
+  holdWatches({ name }: SimProcess): (isForgotten: boolean) => Promise<void> {
+    this.faults.count('watch.cut');
+    this.#watchesHeld.add(name);
+    this.promptBinding.excuse(Number.POSITIVE_INFINITY);
+    return async (isForgotten) => {
+      this.promptBinding.promiseFrom(this.time.nowMs + resumedAfterMs);
+      if (isForgotten) {
+        this.witness.forgot(name);
+        await this.#store.compact(asRevision(this.history.revision));
+      }
+      this.#watchCuts.set(name, (this.#watchCuts.get(name) ?? 0) + 1);
+      this.#watchesHeld.delete(name);
+    };
+  }
+
   /** Faults stop: cuts heal, whoever is down is started. */
   calm(): void {
     this.faults.stop();
     this.network.healAll();
     this.#cutFromStore.clear();
     for (const member of this.processes) member.start();
+    this.promptBinding.promiseFrom(this.time.nowMs + calmAfterMs);
   }
 
   /** Lets time pass, until it is over or something is broken. */
@@ -305,6 +365,7 @@ export class World {
     this.options.onCommit?.(line);
     this.witness.onCommit(commit);
     for (const checker of this.#checkers.all) this.#violated(checker.onCommit(commit, this.history));
+    this.#violated(this.promptBinding.onCommit(commit, this.history));
     if (this.history.commits % wholeEveryCommits === 0) this.checkWhole();
   }
 
