@@ -8,6 +8,8 @@ import type { NodeTable } from './node-table.js';
 import { type Occupant, type OccupiedNode, rankSteps } from './occupants.js';
 
 const running: ReadonlySet<Stage> = new Set<Stage>(['Bound', 'Starting', 'Ready', 'Serving']);
+/** Whether a replica at this stage can be asked to leave. */
+export const canLeave = (stage: Stage): boolean => running.has(stage);
 const nobody: readonly never[] = [];
 // Names of workloads that are gone are forgotten with all others; those that are met again cost a string each.
 const workloadsMax = 100_000;
@@ -92,7 +94,7 @@ export class Occupancy {
       const stage = replica.status?.stage;
       const occupant = this.#occupant(replica);
       if (stage === undefined || occupant === undefined) continue;
-      if (running.has(stage)) stay.push(occupant);
+      if (canLeave(stage)) stay.push(occupant);
       // Of one that is Unknown nobody knows whether it runs, nor when it will have ended.
       else if (stage === 'Releasing') leaving.push({ occupant, awaitedBy: replica.status?.awaitedBy });
     }

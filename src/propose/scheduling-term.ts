@@ -3,7 +3,7 @@ import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
-import { type Reason, reasonTable } from '../model/reasons.js';
+import { reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
 import type { ReplicaState } from './replica-states.js';
 import type {
@@ -24,7 +24,7 @@ import { outcomeOfError } from './outcome-of-error.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
 import { type Batching, Outbox, type Sent } from './outbox.js';
 import { Patience } from './patience.js';
-import type { Easing } from './queue/cures.js';
+import type { Easing, ParkReason } from './queue/cures.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
 import { RetrySender } from './retry-sender.js';
 import type { SchedulerCounters } from './scheduler-counters.js';
@@ -40,7 +40,7 @@ export interface SchedulingCore extends GangCore {
   /** It could not say who would make room: it has to look at too many nodes for one stretch. */
   readonly isLooking: boolean;
   /** Looks on for a stretch. Once it has seen enough, the reasons that it may have a cure for. */
-  look(): readonly Reason[];
+  look(): readonly ParkReason[];
   /** What got easier since the last call without a record that says so. */
   takeEasings(): readonly Easing[];
 }
@@ -146,7 +146,8 @@ export class SchedulingTerm {
     this.#gangs = new Gangs({
       ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, sender: this.#sender, isOwn },
       ...{ policyRevision: parts.policyRevision, idPart: this.#idPart },
-      sweepEveryMs: this.#sweepEveryMs,
+      ...{ cures, sweepEveryMs: this.#sweepEveryMs },
+      isGuaranteed: (tenant) => this.#queue.shares.isGuaranteed(tenant),
       snapshotAgeMs: () => this.snapshotAgeMs,
       openDecision: (tenant, draft) => this.#openDecision(tenant, draft),
       onWait: (replica, why) => this.#explanations.replicaWaits(replica, why),
@@ -239,7 +240,7 @@ export class SchedulingTerm {
     }
     if (fromMs - this.#faintAtMs >= faintEveryMs) {
       this.#faintAtMs = fromMs;
-      if (this.#intake.hasFaintCures) this.#gangs.cured();
+      if (this.#intake.hasFaintCures) this.#gangs.cured(this.#intake.faintAbove);
       this.#intake.wakeUpFaintly();
     }
     if (this.parts.core.isLooking) this.#look();
@@ -291,6 +292,7 @@ export class SchedulingTerm {
 
   #schedule(turn: LotTurn, stretchFromMs: number): void {
     const { core, records, counters } = this.parts;
+    if (this.#areWithoutGang(turn)) return;
     const version = records.version;
     const mayGoOn = (): boolean => this.#nowMs() - stretchFromMs < planningMs;
     const result = core.propose(turn, { version, ageMs: this.snapshotAgeMs, mayGoOn });
@@ -319,7 +321,7 @@ export class SchedulingTerm {
     for (const { replica } of result.waits) waiting.push(replica.uid);
     // Where time ran out nothing is parked, as long as each turn places somebody.
     const told = placed > 0 && result.later.length > 0 ? [] : result.waits;
-    const reasons = new Set<TurnResult['waits'][number]['reason']>();
+    const reasons = new Set<ParkReason>();
     for (const wait of told) for (const reason of wait.reasons) reasons.add(reason);
     // Without a reason nothing could wake it; the one that is told is one of them.
     const [first] = told;
@@ -331,6 +333,14 @@ export class SchedulingTerm {
         message: first.message,
         decision: receipt,
       });
+  }
+
+  /** A gang that is made anew has not started, and its members wait with it and no longer in the queue. */
+  #areWithoutGang({ replicas }: LotTurn): boolean {
+    const [first] = replicas;
+    if (first?.gang === undefined || this.#gangs.hasStarted(first.tenant, first.gang)) return false;
+    for (const replica of replicas) this.#intake.lookAgain(replica, this.#nowMs());
+    return true;
   }
 
   #openDecision(tenant: string, draft: DecisionDraft): OpenDecision {

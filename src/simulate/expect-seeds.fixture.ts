@@ -14,7 +14,7 @@ const small = scenarios.filter(({ name }) => !large.includes(name));
 const isLong = ({ chaosMs }: Scenario): boolean => chaosMs > 65_000;
 
 /** How many seeds of a small world are run: few of those that last long. */
-export const seedsOf = (scenario: Scenario): number => (isLong(scenario) ? 4 : 18);
+export const seedsOf = (scenario: Scenario): number => scenario.seedsWhole ?? (isLong(scenario) ? 4 : 18);
 
 /** One half of the small ones: files of tests run beside each other. */
 export const smallScenarios = (half: 0 | 1): readonly Scenario[] =>

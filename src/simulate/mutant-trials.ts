@@ -12,6 +12,7 @@ import { h11 } from './scenarios/lost-copy.js';
 import { lostDirectory } from './scenarios/lost-directory.js';
 import { newLeader } from './scenarios/new-leader.js';
 import { nodeDeleted } from './scenarios/node-deleted.js';
+import { seedsMissing } from './scenarios/parked/parked-scenarios.js';
 import { preemption } from './scenarios/preemption.js';
 import { swarm } from './scenarios/swarm.js';
 
@@ -60,12 +61,14 @@ const worldsOfDefect: Readonly<Record<ControllerDefectName, readonly Scenario[]>
 };
 
 /** In which worlds a defect is tried. */
-export const trialOf = (mutant: Mutant): Trial => ({ mutant, scenarios: worldsOf(mutant) });
+export function trialOf(mutant: Mutant): Trial {
+  if (mutant.kind !== 'wake') return { mutant, scenarios: worldsOf(mutant) };
+  const { scenario, seedAt } = seedsMissing(mutant.name);
+  return { mutant, scenarios: [scenario], seedAt };
+}
 
-function worldsOf(mutant: Mutant): readonly Scenario[] {
+function worldsOf(mutant: Exclude<Mutant, { readonly kind: 'wake' }>): readonly Scenario[] {
   switch (mutant.kind) {
-    case 'wake':
-      return [];
     case 'check': {
       const [world] = onlyIn.find(([, names]) => names.includes(mutant.name)) ?? [];
       return world === undefined ? meddled : [world];

@@ -7,6 +7,8 @@ import type { Scenario } from './scenario.js';
 export interface Trial {
   readonly mutant: Mutant;
   readonly scenarios: readonly Scenario[];
+  /** The seed of a turn, where something would come of it with some seeds only. */
+  readonly seedAt?: (turn: number, from: number) => number;
 }
 
 /** One defect put in on purpose, and who noticed. */
@@ -43,13 +45,13 @@ export async function* runMutants(
 }
 
 async function runMutant(
-  { mutant, scenarios }: Trial,
+  { mutant, scenarios, seedAt }: Trial,
   seedsMax: number,
   from: number,
 ): Promise<MutantResult> {
   for (let turn = 0; turn < seedsMax; turn++) {
     const scenario = scenarios[turn % scenarios.length] as Scenario;
-    const seed = from + Math.floor(turn / scenarios.length);
+    const seed = seedAt?.(turn, from) ?? from + Math.floor(turn / scenarios.length);
     const { violations } = await runSeed(scenario, { seed, mutant, isSafetyOnly: true });
     const [first] = violations;
     if (first !== undefined)

@@ -15,9 +15,6 @@ type ForgottenCure = { [R in ParkReason]: `wake.${R}.${ChangeCuring<R>}` }[ParkR
 class GangsForgetCures extends GangDriver {
   override cured(): void {}
 }
-class GangsForgetStates extends GangDriver {
-  override stateChanged(): void {}
-}
 class GangsForgetHolds extends GangDriver {
   override changed(): void {}
 }
@@ -27,29 +24,33 @@ class HeldForget extends HeldReplicas {
   }
 }
 
-/** What wakes those that wait outside the queue. */
+/**
+ * What wakes those that wait outside the queue. That another gang began or ended to reserve is not among it: it wakes a
+ * second sooner than the room that comes with it.
+ */
 const others = {
-  'wake.gang.cured': { Gangs: GangsForgetCures },
-  'wake.gang.state': { Gangs: GangsForgetStates },
-  'wake.gang.hold': { Gangs: GangsForgetHolds },
-  'wake.hold': { Held: HeldForget },
+  'gang.cured': { Gangs: GangsForgetCures },
+  'gang.hold': { Gangs: GangsForgetHolds },
+  hold: { Held: HeldForget },
 } as const satisfies Record<string, Partial<TermShape>>;
 
-export type WakeDefectName = ForgottenCure | keyof typeof others;
+export type OtherWake = keyof typeof others;
+export type WakeDefectName = ForgottenCure | `wake.${OtherWake}`;
 
-const forgottenCures = Object.entries(changesThatCure).flatMap(([reason, changes]) =>
-  // The entries of the table, joined as the type says.
-  changes.map((change) => `wake.${reason}.${change}` as ForgottenCure),
-);
+const otherWakes = Object.keys(others) as readonly OtherWake[];
 
 export const wakeDefectNames: readonly WakeDefectName[] = [
-  ...forgottenCures,
-  ...(Object.keys(others) as (keyof typeof others)[]),
+  ...Object.entries(changesThatCure).flatMap(([reason, changes]) =>
+    // The entries of the table, joined as the type says.
+    changes.map((change) => `wake.${reason}.${change}` as ForgottenCure),
+  ),
+  ...otherWakes.map((wake) => `wake.${wake}` as const),
 ];
 
 /** A scheduling term that forgets to wake what waits. */
 export function termForgetting(name: WakeDefectName): TermShape {
-  if (name in others) return { ...wholeTerm, ...others[name as keyof typeof others] };
+  const other = otherWakes.find((wake) => name === `wake.${wake}`);
+  if (other !== undefined) return { ...wholeTerm, ...others[other] };
   const [, reason, change] = name.split('.');
   const without = (cure: Cure): Cure =>
     cure.change === change ? { ...cure, reasons: cure.reasons.filter((one) => one !== reason) } : cure;

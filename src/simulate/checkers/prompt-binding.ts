@@ -1,6 +1,6 @@
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
-import { nodeOfLease } from '../../model/records.js';
+import { type NodeAccount, nodeOfLease } from '../../model/records.js';
 import { CellView, placeOf } from './cell-view.js';
 import type { CellState, Commit, Violation } from './checker.js';
 import { LeadingTerms } from './leading-terms.js';
@@ -14,7 +14,8 @@ import { type Fit, type FitKind, WaitingFits } from './waiting-fit.js';
 export const promptMs: Readonly<Record<FitKind, number>> = {
   Place: 1_000,
   Hold: 1_000,
-  Heard: 3_000,
+  Holds: 1_000,
+  Time: 3_000,
   Room: 3_000,
   Gang: 4_000,
 };
@@ -22,10 +23,8 @@ export const promptMs: Readonly<Record<FitKind, number>> = {
 /** After the nth rejected proposal in a row a replica waits for 100 ms × 2^(n−1), 10 s at most. */
 const backoffMs = (rejections: number): number => Math.min(10_000, 100 * 2 ** (rejections - 1));
 
-/** A replica that waits. */
-interface Tracked {
-  readonly kind: FitKind;
-  readonly fit: Fit;
+/** A replica that waits and need not, and since when. */
+interface Tracked extends Fit {
   readonly sinceMs: number;
 }
 
@@ -41,7 +40,7 @@ export interface PromptBindingOptions {
   /** The leases of the schedulers. While one is not held, nothing is promised. */
   readonly leases: () => readonly string[];
   /** The custom filters of the schedulers. */
-  readonly isAccepted: (node: Node) => boolean;
+  readonly accepted: (node: Node, account: NodeAccount) => 'Place' | 'Time' | undefined;
 }
 
 /**
@@ -90,10 +89,11 @@ export class PromptBinding {
       if (place?.kind === 'Replica' && place.part === 's') this.#note(key, after);
       if (!key.startsWith('/l/') || this.#hear(key, commit.atMs)) isNews = true;
     }
-    if (!this.#isAtWork) return [];
-    if (this.#waiting.size + this.#tracked.size === 0) return [];
-    if (isNews) this.#judge(commit.atMs, state);
-    return this.#late(commit.atMs, state);
+    if (!this.#isAtWork || this.#waiting.size + this.#tracked.size === 0) return [];
+    const cell = new CellView(state);
+    const late = [...this.#tracked].flatMap(([key, tracked]) => this.#lateness(cell, key, tracked, commit.atMs));
+    if (isNews) this.#judge(commit.atMs, cell);
+    return late;
   }
 
   /** Whether the key is of a node's lease. */
@@ -110,49 +110,52 @@ export class PromptBinding {
     else this.#waiting.delete(key);
   }
 
-  #judge(atMs: number, state: CellState): void {
-    const cell = new CellView(state);
-    const fits = new WaitingFits(state, {
+  #judge(atMs: number, cell: CellView): void {
+    const fits = new WaitingFits(cell.state, {
       heard: (node) => {
         const heard = this.#heard.get(node);
         return heard && { ageMs: atMs - heard.atMs, silentMs: heard.silentMs };
       },
-      isAccepted: this.options.isAccepted,
+      accepted: this.options.accepted,
     });
-    for (const key of [...this.#tracked.keys(), ...this.#waiting]) {
-      const place = placeOf(key);
-      const replica = place && cell.object('Replica', place.tenant, place.name);
+    for (const key of new Set([...this.#tracked.keys(), ...this.#waiting])) {
+      const replica = replicaAt(cell, key);
       const fit = replica && this.#waiting.has(key) ? fits.fitOf(replica) : undefined;
       const before = this.#tracked.get(key);
       if (before?.kind === fit?.kind) continue;
-      if (before !== undefined && replica !== undefined) this.#serve(key, before, atMs);
-      this.#tracked.delete(key);
-      if (fit !== undefined) this.#tracked.set(key, { kind: fit.kind, fit, sinceMs: atMs });
+      if (before !== undefined && replica !== undefined)
+        this.served.push({
+          ...{ replica: key, kind: before.kind, fitMs: before.sinceMs },
+          waitedMs: atMs - before.sinceMs,
+        });
+      if (fit === undefined) this.#tracked.delete(key);
+      else this.#tracked.set(key, { ...fit, sinceMs: atMs });
     }
   }
 
-  #serve(key: string, { kind, sinceMs }: Tracked, atMs: number): void {
-    this.served.push({ replica: key, kind, fitMs: sinceMs, waitedMs: atMs - sinceMs });
-  }
-
-  #late(atMs: number, state: CellState): readonly Violation[] {
+  /** What is to be said of one that has waited for too long. */
+  #lateness(
+    cell: CellView,
+    key: string,
+    { kind, node, sinceMs }: Tracked,
+    atMs: number,
+  ): readonly Violation[] {
     const ledMs = this.#ledSinceMs(atMs);
-    if (ledMs === undefined) return [];
-    const cell = new CellView(state);
-    const violations: Violation[] = [];
-    for (const [key, { kind, fit, sinceMs }] of this.#tracked) {
-      const place = placeOf(key);
-      const replica = place && cell.object('Replica', place.tenant, place.name);
-      const excusedMs = this.#rejections.get(replica?.metadata.uid ?? '')?.untilMs ?? 0;
-      const fromMs = Math.max(sinceMs, ledMs, excusedMs, this.#promisedFromMs);
-      if (atMs - fromMs <= promptMs[kind] || this.#isBehind(cell, key)) continue;
-      violations.push({
+    const replica = replicaAt(cell, key);
+    if (ledMs === undefined || replica === undefined) return [];
+    const excusedMs = this.#rejections.get(replica.metadata.uid)?.untilMs ?? 0;
+    const fromMs = Math.max(sinceMs, ledMs, excusedMs, this.#promisedFromMs);
+    if (atMs - fromMs <= promptMs[kind] || this.#isBehind(cell, key)) return [];
+    // Said once.
+    this.#tracked.delete(key);
+    const excuse = fromMs > sinceMs ? `, without an excuse since ${Math.round(fromMs)} ms` : '';
+    return [
+      {
         rule: 'L1',
-        revision: state.revision,
-        message: `${key} is ${replica?.status?.stage}, and has fitted on ${fit.node} since ${sinceMs} ms (${kind}): ${atMs - fromMs} ms have passed, at most ${promptMs[kind]} may`,
-      });
-    }
-    return violations;
+        revision: cell.state.revision,
+        message: `${key} has fitted on ${node} since ${Math.round(sinceMs)} ms (${kind})${excuse}, and still waits at ${Math.round(atMs)} ms: at most ${promptMs[kind]} ms may pass`,
+      },
+    ];
   }
 
   /** Since when all schedulers lead; undefined: one does not. */
@@ -173,10 +176,15 @@ export class PromptBinding {
   }
 }
 
-function priorityOf(cell: CellView, key: string): number {
+function replicaAt(cell: CellView, key: string): Replica | undefined {
   const place = placeOf(key);
-  const replica = place && cell.object('Replica', place.tenant, place.name);
-  const revision = replica && cell.object('WorkloadRevision', place.tenant, replica.spec.revision);
+  return place && cell.object('Replica', place.tenant, place.name);
+}
+
+function priorityOf(cell: CellView, key: string): number {
+  const replica = replicaAt(cell, key);
+  const revision =
+    replica && cell.object('WorkloadRevision', replica.metadata.namespace, replica.spec.revision);
   const name = revision?.spec.priorityClassName ?? 'default';
   return cell.object('PriorityClass', undefined, name)?.spec.value ?? 0;
 }

@@ -1,10 +1,11 @@
 import { addAmounts, amountOf, firstOver } from '../../model/amount.js';
+import type { Gang } from '../../model/kinds/gang.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
 import { labelSelectorOf, matchesLabels } from '../../model/label-selector.js';
 import type { NodeAccount } from '../../model/records.js';
-import { CellView } from './cell-view.js';
+import { CellView, placeOf } from './cell-view.js';
 import { ChargeBook } from './charge-book.js';
 import type { LiveCharge } from './charges.js';
 import type { CellState } from './checker.js';
@@ -21,11 +22,11 @@ import {
 import { brokenNodeRules, regionOf, zoneOf } from './node-rules.js';
 
 /**
- * What a waiting replica waits for no longer. Place: a node takes it. Heard: a node takes it that was silent for too long
- * before. Room: a node takes it once replicas of lower ranks have left. Gang: enough members of its gang find a place, or
- * hold one. Hold: its hold is complete.
+ * What a waiting replica waits for no longer. Place: a node takes it. Time: a node takes it that was silent for too long
+ * before, or that custom filters refused. Room: a node takes it once replicas of lower ranks have left. Gang: enough members of its gang find a place.
+ * Holds: enough members hold one. Hold: its hold is complete.
  */
-export type FitKind = 'Place' | 'Heard' | 'Room' | 'Gang' | 'Hold';
+export type FitKind = 'Place' | 'Time' | 'Room' | 'Gang' | 'Holds' | 'Hold';
 
 export interface Fit {
   readonly kind: FitKind;
@@ -36,8 +37,8 @@ export interface Fit {
 export interface FitFacts {
   /** How long ago the lease of a node was renewed, and how long before that it had not been. */
   readonly heard: (node: string) => { readonly ageMs: number; readonly silentMs: number } | undefined;
-  /** The custom filters of the schedulers. */
-  readonly isAccepted: (node: Node) => boolean;
+  /** The custom filters of the schedulers: undefined where they refuse. Time: they look at what no cure speaks of. */
+  readonly accepted: (node: Node, account: NodeAccount) => 'Place' | 'Time' | undefined;
 }
 
 type Placement = NonNullable<WorkloadRevisionSpec['placement']>;
@@ -70,12 +71,12 @@ export class WaitingFits {
     const waiting: Waiting = { replica, tenant: metadata.namespace ?? '', revision };
     if (status?.stage === 'Scheduled') return this.#holdFit(waiting, status.hold ?? '');
     if (status?.stage !== 'Queued' || !isGranted(this.#cell, waiting.tenant, revision)) return undefined;
-    const gang = spec.gang && this.#cell.object('Gang', waiting.tenant, spec.gang);
-    if (spec.gang !== undefined && (gang === undefined || gang === ''))
-      return undefined;
-    if (gang !== undefined && gang !== '' && gang.status?.state !== 'Committed')
-      return this.#gangFit(waiting.tenant, gang);
-    return this.#placeFit(waiting) ?? this.#roomFit(waiting);
+    if (spec.gang === undefined) return this.#placeFit(waiting) ?? this.#roomFit(waiting);
+    const gang = this.#cell.object('Gang', waiting.tenant, spec.gang);
+    if (gang === undefined) return undefined;
+    return gang.status?.state === 'Committed'
+      ? (this.#placeFit(waiting) ?? this.#roomFit(waiting))
+      : this.#gangFit(waiting.tenant, gang);
   }
 
   #placeFit(waiting: Waiting): Fit | undefined {
@@ -83,10 +84,10 @@ export class WaitingFits {
       (node) =>
         this.#isAllowed(node, waiting) && hasRoom(this.#accountOf(node), waiting.revision),
     );
-    const heard = fits.find((node) => !this.#wasSilent(node, waiting));
-    const [node = heard] = heard === undefined ? fits : [];
-    if (node === undefined) return undefined;
-    return { kind: heard === undefined ? 'Heard' : 'Place', node: node.metadata.name };
+    const kindOn = (node: Node): FitKind =>
+      this.#wasSilent(node, waiting) ? 'Time' : (this.#accepted(node) ?? 'Place');
+    const node = fits.find((one) => kindOn(one) === 'Place') ?? fits[0];
+    return node && { kind: kindOn(node), node: node.metadata.name };
   }
 
   /**
@@ -97,7 +98,7 @@ export class WaitingFits {
     const { tenant, revision } = waiting;
     const className = revision.priorityClassName ?? 'default';
     const own = this.#cell.object('PriorityClass', undefined, className)?.spec;
-    if (own?.preemption === 'Never' || this.#isSomebodyLeaving()) return undefined;
+    if (own?.preemption === 'Never' || this.#mayWait(waiting)) return undefined;
     const isGuaranteed = isWithinGuarantee(this.#cell, tenant, revision);
     for (const node of this.#nodes) {
       const account = this.#accountOf(node);
@@ -141,8 +142,22 @@ export class WaitingFits {
     return (spec?.disruption?.maxUnavailable ?? 1) - disrupted;
   }
 
-  #isSomebodyLeaving(): boolean {
-    return [...this.#cell.objects('Replica')].some(({ status }) => status?.stage === 'Releasing');
+  /** Whether a node takes it once all have left that leave already, but for those that a hold awaits. */
+  #mayWait(waiting: Waiting): boolean {
+    return this.#nodes.some((node) => {
+      const account = this.#accountOf(node);
+      if (account === undefined || !this.#isAllowed(node, waiting)) return false;
+      const leaving = [...this.#book.chargesOnNode(node.metadata.name)].filter(({ key }) => this.#isLeaving(key));
+      return leaving.length > 0 && hasRoom(accountWithout(account, leaving), waiting.revision);
+    });
+  }
+
+  #isLeaving(key: string): boolean {
+    const place = placeOf(key);
+    const { status } = (place && this.#cell.object('Replica', place.tenant, place.name)) ?? {};
+    if (place?.kind !== 'Replica' || status?.stage !== 'Releasing') return false;
+    const [tenant = '', hold = ''] = status.awaitedBy?.split('/') ?? [];
+    return this.#cell.object('Reservation', tenant, hold)?.status?.state !== 'Held';
   }
 
   /**
@@ -151,7 +166,7 @@ export class WaitingFits {
    */
   #gangFit(
     tenant: string,
-    { metadata, spec, status }: { metadata: { name: string }; spec: { minAvailable: number }; status?: { state?: string; attempts?: number } },
+    { metadata, spec, status }: Gang,
   ): Fit | undefined {
     const isReserving = [...this.#cell.objects('Gang')].some((gang) => gang.status?.state === 'Reserving');
     if (isReserving || (status?.state ?? 'Waiting') !== 'Waiting' || (status?.attempts ?? 0) > 0)
@@ -212,7 +227,7 @@ export class WaitingFits {
       );
     });
     return gang?.status?.state === 'Reserving' && ready.length >= gang.spec.minAvailable
-      ? { kind: 'Gang', node }
+      ? { kind: 'Holds', node }
       : undefined;
   }
 
@@ -224,10 +239,15 @@ export class WaitingFits {
         maxAgeMs(waiting) - ageMarginMs;
     return (
       isFresh &&
-      this.facts.isAccepted(node) &&
+      this.#accepted(node) !== undefined &&
       isAllowedOn(this.#cell, this.#book, node, waiting) &&
       this.#areNeighboursMet(node, waiting)
     );
+  }
+
+  #accepted(node: Node): 'Place' | 'Time' | undefined {
+    const account = this.#accountOf(node);
+    return account && this.facts.accepted(node, account);
   }
 
   #wasSilent(node: Node, waiting: Waiting): boolean {

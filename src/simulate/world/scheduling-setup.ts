@@ -1,4 +1,5 @@
 import type { Node } from '../../model/kinds/node.js';
+import type { NodeAccount } from '../../model/records.js';
 import type { Plugin } from '../../propose/plugin.js';
 
 /** How the schedulers of a world are started. */
@@ -7,8 +8,8 @@ export interface SchedulingSetup {
   /** How often they try everything that is parked; Infinity: never, so that a missing wake-up is for good. */
   readonly sweepEveryMs?: number;
   readonly plugins: readonly Plugin[];
-  /** Whether the filters of the plugins accept a node, for the checkers. */
-  readonly accepts: (node: Node) => boolean;
+  /** What the filters of the plugins say of a node, for the checkers: see `FitFacts`. */
+  readonly accepted: (node: Node, account: NodeAccount) => 'Place' | 'Time' | undefined;
 }
 
-export const usualScheduling: SchedulingSetup = { shards: 2, plugins: [], accepts: () => true };
+export const usualScheduling: SchedulingSetup = { shards: 2, plugins: [], accepted: () => 'Place' };

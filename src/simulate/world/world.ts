@@ -78,7 +78,7 @@ export class World {
       const { shards } = this.scheduling;
       return Array.from({ length: shards }, (_, shard) => shardLease(shard, shards));
     },
-    isAccepted: (node) => this.scheduling.accepts(node),
+    accepted: (node, account) => this.scheduling.accepted(node, account),
   });
   /** A fault of a scenario that strikes the transactions it names. */
   direct: SharedStore['directed'] | undefined;

@@ -1,11 +1,16 @@
 import { node, service } from '../../world/small-cell.js';
-import { cell, type Row, waits } from './parked-row.js';
+import { wish } from '../../world/wish.js';
+import { cell, fill, type Row, type Rows, waits } from './parked-row.js';
 
 const once = { execution: 'AtMostOne' };
 const plain: Omit<Row, 'cure' | 'act'> = {
   nodes: [node('n1', '4')],
   wishes: cell(),
   waits: waits({ cpu: '2' }),
+};
+const another: Pick<Row, 'cure' | 'act'> = {
+  cure: 'another node comes',
+  act: (one) => one.addNode(node('n2', '4')),
 };
 
 /** The detector has closed the gate of the only node. */
@@ -14,90 +19,117 @@ const closed: typeof plain = {
   detects: true,
   lastsMs: 70_000,
   prepare: (one) => {
-    one.silenced = one.silence('n1');
+    one.silence('n1');
     return () => one.gateOf('n1') === 'Closed';
   },
 };
-export const gateOpened: Row = {
-  ...closed,
-  cure: 'the node is heard of again, and its gate opens',
-  act: (one) => one.silenced?.(),
-};
-export const gateCame: Row = { ...closed, cure: 'a node comes', act: (one) => one.addNode(node('n2', '4')) };
+export const gateOpened: Rows = [
+  { ...closed, cure: 'the node is heard of again, and its gate opens', act: (one) => one.heal() },
+];
+export const gateCame: Rows = [{ ...closed, ...another }];
 
 /** A person has said that nothing of the node runs any more: its epoch is closed. */
 const over: typeof plain = {
   ...plain,
   prepare: (one) => {
-    one.silenced = one.silence('n1');
+    one.silence('n1');
     one.attest('n1');
     return () => one.epochOf('n1') === 'Closed';
   },
 };
-export const epochOpened: Row = {
-  ...over,
-  cure: 'the node registers again',
-  act: (one) => one.silenced?.(),
-};
-export const epochCame: Row = { ...over, cure: 'a node comes', act: (one) => one.addNode(node('n2', '4')) };
+export const epochOpened: Rows = [
+  { ...over, cure: 'the node registers again', act: (one) => one.heal() },
+];
+export const epochCame: Rows = [{ ...over, ...another }];
 
 /** The only node was not heard of for too long, and nobody closes its gate. */
 const silent: typeof plain = {
   ...plain,
   lastsMs: 70_000,
   waits: waits({ cpu: '2' }, {}, once),
-  prepare: (one) => {
-    one.silenced = one.silence('n1');
-    const fromMs = one.world.time.nowMs;
-    return () => one.world.time.nowMs - fromMs > 25_000;
+  prepare: (one) => one.silenceFor('n1', 25_000),
+};
+export const silentCame: Rows = [{ ...silent, ...another }];
+export const heardAgain: Rows = [
+  { ...silent, cure: 'the node is heard of again', act: (one) => one.heal() },
+  {
+    ...silent,
+    cure: 'the node is heard of again, on which a replica can be asked to leave',
+    wishes: [...cell(), fill({ cpu: '4' })],
+    up: { fill: 1 },
+    waits: waits({ cpu: '2' }, { priorityClassName: 'high' }, once),
+    tells: 'NodeFull',
+    also: ['NodeFull'],
+    act: (one) => one.heal(),
   },
-};
-export const heardAgain: Row = { ...silent, cure: 'the node is heard of again', act: (one) => one.silenced?.() };
-export const silentCame: Row = { ...silent, cure: 'a node comes', act: (one) => one.addNode(node('n2', '4')) };
-export const victimHeardAgain: Row = {
-  ...silent,
-  cure: 'the node is heard of again, on which somebody can be asked to leave',
-  wishes: [...cell(), service('lab', 'fill', 1, { cpu: '4' })],
-  up: { fill: 1 },
-  waits: waits({ cpu: '2' }, { priorityClassName: 'high' }, once),
-  tells: 'NodeFull',
-  also: ['NodeFull'],
-  act: (one) => one.silenced?.(),
-};
+];
 
-export const firstCame: Row = {
-  ...plain,
-  nodes: [],
-  cure: 'the first node comes',
-  act: (one) => one.addNode(node('n1', '4')),
-};
+export const firstCame: Rows = [
+  { ...plain, nodes: [], cure: 'the first node comes', act: (one) => one.addNode(node('n1', '4')) },
+];
 
 /** Its revision is gone, and what would make it again is lost. */
-export const revisionBack: Row = {
-  ...plain,
-  cure: 'its revision is there again',
-  wishes: cell({ limit: { cpu: '1' } }),
-  park: (one) => {
-    const { world } = one;
-    const revisions = (): readonly (readonly [string, unknown])[] => [
-      ...world.history.under('/o/WorkloadRevision/shop/waits-'),
-    ];
-    one.when(
-      () => one.parkedUnder().includes('QuotaExceeded'),
-      () => {
-        world.direct = ({ writes }) =>
-          writes.some(({ key, kind }) => kind === 'put' && key.startsWith('/o/WorkloadRevision/'))
-            ? 'store.requestLost'
-            : undefined;
-        for (const [key] of revisions()) one.remove('WorkloadRevision', 'shop', key.split('/').at(-1) ?? '');
-        one.when(
-          () => revisions().length === 0,
-          () => one.set('Tenant', undefined, 'shop', { limit: undefined }),
-        );
-      },
-    );
+export const revisionBack: Rows = [
+  {
+    ...plain,
+    cure: 'its revision is there again',
+    wishes: cell({ limit: { cpu: '1' } }),
+    park: (one) =>
+      one.when(
+        () => one.parkedUnder().includes('QuotaExceeded'),
+        () => {
+          one.removeRevision('waits');
+          one.when(
+            () => one.hasNoRevision('waits'),
+            () => one.set('Tenant', undefined, 'shop', { limit: undefined }),
+          );
+        },
+      ),
+    act: ({ world }) => {
+      world.direct = undefined;
+    },
   },
-  act: ({ world }) => {
-    world.direct = undefined;
+];
+
+/** What was to come free on one node is not waited for any more, and there is somebody on another to be asked to leave. */
+const coming: Omit<Row, 'cure' | 'act'> = {
+  nodes: [node('n1', '4', { labels: { pool: 'first' } }), node('n2', '4', { labels: { pool: 'second' } })],
+  wishes: [
+    ...cell(),
+    wish('PriorityClass', undefined, 'highest', { value: 300 }),
+    service('lab', 'goes', 1, { cpu: '4' }, {
+      priorityClassName: 'higher',
+      placement: { nodeSelector: { pool: 'first' } },
+    }),
+    fill({ cpu: '4' }, { placement: { nodeSelector: { pool: 'second' } } }),
+  ],
+  up: { goes: 1, fill: 1 },
+  prepare: (one) => {
+    one.silence('n1');
+    one.set('Workload', 'lab', 'goes', { replicas: 0 });
+    return () => one.replicas('goes').some(({ status }) => status?.stage === 'Releasing');
   },
+  waits: waits({ cpu: '4' }, { priorityClassName: 'high' }),
 };
+export const notComing: Rows = [
+  {
+    ...coming,
+    cure: 'the gate of the node closes on which a replica was to end',
+    detects: true,
+    lastsMs: 70_000,
+    act: () => undefined,
+  },
+  {
+    ...coming,
+    cure: 'a replica that was to end makes room for another that ranks higher',
+    act: (one) => {
+      one.create(
+        service('shop', 'top', 1, { cpu: '4' }, {
+          priorityClassName: 'highest',
+          placement: { nodeSelector: { pool: 'first' } },
+        }),
+      );
+      one.world.wire.after(8_000, () => one.heal());
+    },
+  },
+];

@@ -4,12 +4,12 @@ import type { Node } from '../../../model/kinds/node.js';
 import type { Replica } from '../../../model/kinds/replica.js';
 import { type NodeAccount, nodeAccountKey, type NodeEpoch, nodeEpochKey } from '../../../model/records.js';
 import { refOf } from '../../../model/replica-ref.js';
-import type { ParkReason } from '../../../propose/queue/cures.js';
-import { changesThatCure } from '../../../propose/queue/cures.js';
+import { type ParkReason, parkReasons } from '../../../propose/queue/cures.js';
 import { type NodeShape, startAgent } from '../../world/agent.js';
 import { isUp, liveReplicasOf } from '../../world/cell-facts.js';
 import { cutOff } from '../../world/silence.js';
 import type { SimProcess } from '../../world/sim-process.js';
+import { wish } from '../../world/wish.js';
 import type { World } from '../../world/world.js';
 
 const isBoundTo = (node: string, { status }: Pick<Replica, 'status'>): boolean =>
@@ -18,33 +18,50 @@ const isBoundTo = (node: string, { status }: Pick<Replica, 'status'>): boolean =
 type Spec = Readonly<Record<string, unknown>>;
 
 const retryMs = 50;
-const parkReasons = (Object.keys(changesThatCure) as (keyof typeof changesThatCure)[]).filter(
-  (reason): reason is ParkReason => changesThatCure[reason].length > 0,
-);
-
 /** The world of one row of the table: its operator's hands, and what the scheduler's queue shows. */
 export class ParkedCell {
-  /** Ends the silence of a machine that a row has begun. */
-  silenced: (() => void) | undefined;
+  #heal: () => void = () => undefined;
 
   constructor(
     readonly world: World,
-    readonly server: SimProcess,
-    readonly user: SimProcess,
+    private readonly parts: {
+      readonly server: SimProcess;
+      readonly scheduler: SimProcess;
+      readonly user: SimProcess;
+    },
   ) {}
+
+  get scheduler(): SimProcess {
+    return this.parts.scheduler;
+  }
 
   /** Adds a machine. */
   addNode(shape: NodeShape): void {
-    startAgent(this.world, [this.server], shape, { isCareless: false, exits: 0 }).start();
+    startAgent(this.world, [this.parts.server], shape, { isCareless: false, exits: 0 }).start();
   }
 
-  /** Nothing passes between a machine and the server, until what is returned is called. */
-  silence(node: string): () => void {
-    return cutOff(this.world, `agent-${node}`, [this.server]);
+  /** Nothing passes between a machine and the server, until it is healed. */
+  silence(node: string): void {
+    this.#heal = cutOff(this.world, `agent-${node}`, [this.parts.server]);
+  }
+
+  /** The same; what is returned says whether that was so long ago. */
+  silenceFor(node: string, ms: number): () => boolean {
+    this.silence(node);
+    const fromMs = this.world.time.nowMs;
+    return () => this.world.time.nowMs - fromMs > ms;
+  }
+
+  heal(): void {
+    this.#heal();
   }
 
   create(wanted: BerthObject): void {
     this.#insist(() => this.#objects.create(wanted.kind, wanted.metadata.namespace, wanted));
+  }
+
+  createRegion(name: string, jurisdiction: string): void {
+    this.create(wish('Region', undefined, name, { jurisdiction, zones: ['a'] }));
   }
 
   remove(kind: string, tenant: string | undefined, name: string): void {
@@ -77,6 +94,22 @@ export class ParkedCell {
     );
   }
 
+  /** Deletes the revision of a workload; what would make it again is lost, until `direct` is taken away. */
+  removeRevision(workload: string): void {
+    this.world.direct = ({ writes }) =>
+      writes.some(({ key, kind }) => kind === 'put' && key.startsWith('/o/WorkloadRevision/'))
+        ? 'store.requestLost'
+        : undefined;
+    for (const [key] of this.#revisions(workload)) {
+      const [, , , tenant, name = ''] = key.split('/');
+      this.remove('WorkloadRevision', tenant, name);
+    }
+  }
+
+  hasNoRevision(workload: string): boolean {
+    return this.#revisions(workload).length === 0;
+  }
+
   /** So many bindings to a node get lost on their way to the store. What is returned says how many did. */
   loseBindings(node: string, most: number): () => number {
     let lost = 0;
@@ -97,7 +130,7 @@ export class ParkedCell {
   /** Another scheduler, under a lease of its own, binds the replica of a workload to a node. */
   bindBy(lease: string, workload: string, node: string, then: () => void): void {
     this.#insist(async () => {
-      const reach = this.world.reaches.get(this.user);
+      const reach = this.world.reaches.get(this.parts.user);
       const [replica] = this.replicas(workload);
       const nodeEpoch = this.#objects.get<Node>('Node', undefined, node)?.status?.epoch;
       if (reach === undefined || replica === undefined || nodeEpoch === undefined)
@@ -122,7 +155,7 @@ export class ParkedCell {
   attest(node: string): void {
     this.#insist(async () => {
       const { epoch } = this.#objects.get<Node>('Node', undefined, node)?.status ?? {};
-      const authority = this.world.reaches.get(this.user)?.authority;
+      const authority = this.world.reaches.get(this.parts.user)?.authority;
       if (epoch === undefined || authority === undefined) throw new Error(`${node} has no epoch`);
       await authority.attest({
         ...{ actor: { kind: 'operator', name: 'operator' }, node, nodeEpoch: epoch },
@@ -162,8 +195,12 @@ export class ParkedCell {
     );
   }
 
+  #revisions(workload: string): readonly (readonly [string, unknown])[] {
+    return [...this.world.history.under(`/o/WorkloadRevision/shop/${workload}-`)];
+  }
+
   get #objects() {
-    const reach = this.world.reaches.get(this.user);
+    const reach = this.world.reaches.get(this.parts.user);
     if (reach === undefined) throw new Error('the user is not there yet');
     return reach.objects;
   }

@@ -6,6 +6,10 @@ import type { SchedulingSetup } from '../../world/scheduling-setup.js';
 import { wish } from '../../world/wish.js';
 import type { ParkedCell } from './parked-cell.js';
 
+/** When the cure comes: to a replica that is parked, while its attempt is running, or unheard. */
+export const timings = ['Parked', 'Attempt', 'Cut', 'Gap'] as const;
+export type Timing = (typeof timings)[number];
+
 /** One way to be parked, and the one change that is a cure. */
 export interface Row {
   /** What cures it, for people. */
@@ -30,6 +34,10 @@ export interface Row {
   /** The reason that it tells, if that is another one than it is parked under. */
   readonly tells?: ParkReason;
   readonly act: (cell: ParkedCell) => void;
+  /** Where not every timing makes sense. */
+  readonly timings?: readonly Timing[];
+  /** It waits with its gang, and in no queue. */
+  readonly isGang?: boolean;
   /** How long it takes until it is over, if longer than others. */
   readonly lastsMs?: number;
   /** One replica of `waits` still waits at the end. */

@@ -1,3 +1,5 @@
+import assert from 'node:assert';
+import type { Reason } from '../../../model/reasons.js';
 import type { ParkReason } from '../../../propose/queue/cures.js';
 import type { Scenario } from '../../scenario.js';
 import { startAgent } from '../../world/agent.js';
@@ -7,20 +9,16 @@ import { startServer } from '../../world/start-server.js';
 import { startUser } from '../../world/user.js';
 import type { World } from '../../world/world.js';
 import { ParkedCell } from './parked-cell.js';
-import type { Row } from './parked-row.js';
+import { type Row, type Timing, timings } from './parked-row.js';
 
-/** A row and where it stands in the table: a reason, and a change that cures it. */
+/** A row, what its replica tells, and under what it is parked. */
 export interface PlacedRow {
-  readonly reason: ParkReason;
-  readonly change: string;
+  readonly tells: Reason;
+  readonly under: readonly ParkReason[];
   readonly row: Row;
 }
 
-/** When the cure comes: to a replica that is parked, while its attempt is running, or unheard. */
-const timings = ['Parked', 'Attempt', 'Cut', 'Gap'] as const;
-type Timing = (typeof timings)[number];
-
-const usualMs = 40_000;
+const usualMs = 30_000;
 /** By then what a start brings about is over: nothing that is left of it wakes anybody. */
 const startedMs = 8_000;
 
@@ -32,26 +30,29 @@ export function parkedScenario(name: string, about: string, rows: readonly Place
     chaosMs: Math.max(...rows.map(({ row }) => row.lastsMs ?? usualMs)),
     settleMs: 120_000,
     plan: () => noFaults,
+    seedsWhole: rows.length,
     begin: (world) => {
       const { seed } = world.options;
-      const placed = rows[seed % rows.length];
-      const timing = timings[Math.floor(seed / rows.length) % timings.length];
-      if (placed === undefined || timing === undefined) throw new Error('there is no row');
-      return beginRow(world, placed, timing);
+      const [pass, index] = [Math.floor(seed / rows.length), seed % rows.length];
+      const placed = rows[index];
+      assert(placed !== undefined, `${name} has no rows`);
+      // Every row has every timing after four passes, and each pass has all of them.
+      const those = placed.row.timings ?? timings;
+      return beginRow(world, placed, those[(index + pass) % those.length] ?? 'Parked');
     },
     mustCheck: ['L1', 'L2', 'L6'],
     mustOccur: [],
   };
 }
 
-function beginRow(world: World, { reason, change, row }: PlacedRow, timing: Timing): () => readonly string[] {
+function beginRow(world: World, { tells, under, row }: PlacedRow, timing: Timing): () => readonly string[] {
   world.scheduling = { ...world.scheduling, shards: 1, sweepEveryMs: Number.POSITIVE_INFINITY, ...row.scheduling };
   world.promptBinding.promiseFrom(0);
   const controls = startServer(world, 'server-0', { detects: row.detects === true });
-  const schedules = startServer(world, 'server-1', { schedules: true, schedulesFromMs: 2_000 });
+  const schedules = startServer(world, 'server-1', { schedules: true, startsFromMs: 1_000 });
   for (const shape of row.nodes) startAgent(world, [controls], shape, { isCareless: false, exits: 0 });
   const user = startUser(world, row.wishes, false);
-  const cell = new ParkedCell(world, controls, user);
+  const cell = new ParkedCell(world, { server: controls, scheduler: schedules, user });
   const { random } = world.wire;
   row.begin?.(cell);
   const isThere = (): boolean =>
@@ -69,11 +70,11 @@ function beginRow(world: World, { reason, change, row }: PlacedRow, timing: Timi
     cell
       .replicas('waits')
       .some(({ status }) =>
-        status?.conditions?.some(({ type, reason: told }) => type === 'SchedulingRetrying' && told === (row.tells ?? reason)),
+        status?.conditions?.some(({ type, reason }) => type === 'SchedulingRetrying' && reason === tells),
       );
   const whenParked = (then: () => void): void =>
     cell.when(
-      () => isTold() && cell.parkedUnder().length > 0,
+      () => isTold() && (under.length === 0 || cell.parkedUnder().length > 0),
       () => {
         parkedUnder = cell.parkedUnder();
         parkedMs = world.time.nowMs;
@@ -109,8 +110,8 @@ function beginRow(world: World, { reason, change, row }: PlacedRow, timing: Timi
   });
   return () => {
     const live = liveReplicasOf(world, 'waits');
-    const where = `${reason} by ${change} (${row.cure}), ${timing}`;
-    const expected = [reason, ...(row.also ?? [])].toSorted();
+    const where = `${tells}, and ${row.cure} (${timing})`;
+    const expected = under.toSorted();
     const judged = world.promptBinding.served.filter(
       ({ replica, fitMs, waitedMs }) => replica.includes('/waits-') && fitMs + waitedMs >= parkedMs,
     );

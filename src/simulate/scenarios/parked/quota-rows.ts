@@ -1,8 +1,8 @@
 import { node, service } from '../../world/small-cell.js';
-import { cell, type Row, waits } from './parked-row.js';
+import { cell, type Rows, waits } from './parked-row.js';
 
 /** The limit of the tenant keeps it out. */
-export const quotaRows: readonly [Row, ...Row[]] = [
+export const quotaRows: Rows = [
   {
     cure: 'the limit of its tenant is raised',
     nodes: [node('n1', '4')],
@@ -16,7 +16,7 @@ export const quotaRows: readonly [Row, ...Row[]] = [
     wishes: [...cell({ limit: { cpu: '2' } }), service('shop', 'own', 1, { cpu: '1' })],
     up: { own: 1 },
     waits: waits({ cpu: '2' }),
-    act: (one) => one.remove('Workload', 'shop', 'own'),
+    act: (one) => one.set('Workload', 'shop', 'own', { replicas: 0 }),
   },
   {
     cure: 'its tenant is not limited any more',
@@ -28,7 +28,7 @@ export const quotaRows: readonly [Row, ...Row[]] = [
 ];
 
 /** Nothing is granted to its tenant yet: the writes that would are lost. */
-export const grantRows: readonly [Row, ...Row[]] = [
+export const grantRows: Rows = [
   {
     cure: 'its tenant is granted something',
     nodes: [node('n1', '4')],

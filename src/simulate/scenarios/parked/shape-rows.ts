@@ -3,10 +3,10 @@ import type { NodeShape } from '../../world/agent.js';
 import { node } from '../../world/small-cell.js';
 import { wish } from '../../world/wish.js';
 import type { ParkedCell } from './parked-cell.js';
-import { cell, type Row, waits } from './parked-row.js';
+import { cell, fill, type Row, type Rows, waits } from './parked-row.js';
 
 /** What keeps a replica off a node that has room: how the node is, what is asked for, and how the node comes to do. */
-interface Misfit {
+export interface Misfit {
   readonly node: NodeShape;
   readonly waits: ReturnType<typeof waits>;
   readonly shop?: object;
@@ -16,7 +16,7 @@ interface Misfit {
   readonly fitting: NodeShape;
 }
 
-const row = (misfit: Misfit, cure: string, act: Row['act']): Row => ({
+export const changed = (misfit: Misfit, cure: string, act: Row['act']): Row => ({
   cure,
   nodes: [misfit.node],
   wishes: [...cell(misfit.shop), ...(misfit.wishes ?? [])],
@@ -25,9 +25,15 @@ const row = (misfit: Misfit, cure: string, act: Row['act']): Row => ({
   act,
 });
 
-export const came = (misfit: Misfit): Row =>
-  row(misfit, 'a node comes that would do', (one) => one.addNode(misfit.fitting));
-export const changed = (misfit: Misfit, cure: string, act: Row['act']): Row => row(misfit, cure, act);
+/** The same node comes to do, or another comes that does. */
+export const misfitRows = (
+  misfit: Misfit,
+  cure: string,
+  act: Row['act'],
+): Readonly<Record<'NodeCame' | 'NodeChanged', Rows>> => ({
+  NodeCame: [changed(misfit, 'a node comes that would do', (one) => one.addNode(misfit.fitting))],
+  NodeChanged: [changed(misfit, cure, act)],
+});
 
 /** Sets fields of the node before the replica comes, and waits until they are set. */
 const setFirst =
@@ -96,3 +102,19 @@ export const misfits = {
   },
   driver: { node: node('n1', '4', { drivers: ['container'] }), waits: waits(asked), fitting },
 } as const satisfies Record<string, Misfit>;
+
+/** The node is being deleted, which it is until nothing runs there any more; then its agent registers it again. */
+export const cameAgain: Row = {
+  cure: 'a node that is being deleted goes and comes again',
+  detects: true,
+  nodes: [plain],
+  wishes: [...cell(), fill({ cpu: '1' })],
+  up: { fill: 1 },
+  prepare: (one) => {
+    one.remove('Node', undefined, 'n1');
+    return () =>
+      JSON.stringify(one.world.history.get('/o/Node/_/n1')).includes('deletionTimestamp');
+  },
+  waits: waits(asked),
+  act: (one) => one.set('Workload', 'lab', 'fill', { replicas: 0 }),
+};
