@@ -141,6 +141,8 @@ export class InputsNotes {
     const { tenant, spec } = cls;
     const regions = new Set([...(spec.placement?.regions ?? []), spec.placement?.near?.region ?? '']);
     for (const row of this.#rows) regions.add(cell.nodes.shapeAt(row)?.region ?? '');
+    // Rules of spreading compare with every region that has some of them, if the tenant may be there.
+    for (const region in this.#around.own.regions) regions.add(region);
     this.#revisions.add(cls.key);
     const workload = cell.workload(tenant, spec.workload).stored;
     const { onNodeLost, type } = workload?.spec ?? {};

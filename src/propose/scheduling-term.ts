@@ -319,8 +319,8 @@ export class SchedulingTerm {
     if (receipt === decision.name) decision.proposed();
     const waiting = result.later.map(({ uid }) => uid);
     for (const { replica } of result.waits) waiting.push(replica.uid);
-    // Where time ran out nothing is parked, as long as each turn places somebody.
-    const told = placed > 0 && result.later.length > 0 ? [] : result.waits;
+    // Where time ran out nothing is parked: room may be found for those that were not looked at.
+    const told = result.later.length > 0 ? [] : result.waits;
     const reasons = new Set<ParkReason>();
     for (const wait of told) for (const reason of wait.reasons) reasons.add(reason);
     // Without a reason nothing could wake it; the one that is told is one of them.

@@ -115,7 +115,7 @@ const cured: Readonly<Record<ParkReason, readonly (keyof typeof changes)[]>> = {
   DriverMissing: shown,
   AntiAffinity: [...shown, ...neighbours, 'a revision comes'],
   AffinityUnmet: [...changed, ...neighbours],
-  SpreadViolated: [...shown, ...neighbours, 'a region changes', 'a region is gone'],
+  SpreadViolated: [...shown, ...neighbours, 'a tenant changes', 'a region changes', 'a region is gone'],
   PluginRefused: [...shown, ...frees],
   GateClosed: opens,
   NodeChanged: opens,

@@ -58,7 +58,7 @@ export const changesThatCure = {
   AntiAffinity: [...shape, 'NeighboursChanged', 'RevisionChanged'],
   // A node that comes is no help where the neighbour is nowhere; where it is, another reason speaks against its node.
   AffinityUnmet: ['NodeChanged', 'NeighboursChanged'],
-  SpreadViolated: [...shape, 'NeighboursChanged', 'RegionChanged'],
+  SpreadViolated: [...shape, 'NeighboursChanged', 'TenantChanged', 'RegionChanged'],
   PluginRefused: [...shape, 'NodeFreed', 'TimePassed'],
   GateClosed: ['NodeCame', 'NodeOpened'],
   NodeChanged: ['NodeCame', 'NodeOpened'],

@@ -159,6 +159,17 @@ export const unevenLeft: Rows = [
     },
   },
 ];
+export const unevenTenant: Rows = [
+  {
+    cure: 'its tenant has to stay out of a region that has none of them',
+    nodes: [inZone('n1', 'a'), inZone('n2', 'b')],
+    wishes: cell(),
+    waits: service('shop', 'waits', 3, { cpu: '1' }, {
+      placement: { regions: ['eu-central', 'us-east'], spread: [{ topology: 'Zone', maxSkew: 1 }] },
+    }),
+    act: (one) => one.set('Tenant', undefined, 'shop', { residency: ['EU'] }),
+  },
+];
 export const unevenRegion: Rows = [
   {
     ...uneven,

@@ -85,6 +85,7 @@ export const cureRows: CureRows = {
     NodeCame: near.unevenCame,
     NodeChanged: near.unevenMoved,
     NeighboursChanged: near.unevenLeft,
+    TenantChanged: near.unevenTenant,
     RegionChanged: near.unevenRegion,
   },
   PluginRefused: {
