@@ -110,6 +110,14 @@ function checkWhere(
   return undefined;
 }
 
+/** Whether the tenant may be in a region. */
+function isResidentIn(draft: Draft, tenant: string, region: string): boolean {
+  const residency = storedTenant(draft, undefined, tenant)?.spec.residency ?? [];
+  if (residency.length === 0) return true;
+  const jurisdiction = storedRegion(draft, undefined, region)?.spec.jurisdiction;
+  return jurisdiction !== undefined && residency.includes(jurisdiction);
+}
+
 function checkTaints({ checks }: Context, { revision, node }: Candidate): Rejection | undefined {
   const taint = repellingTaint(node.spec.taints, revision.spec.placement?.tolerations ?? []);
   return taint !== undefined && checks.has('bind.taints')
@@ -195,6 +203,9 @@ function checkApart(context: Context, draft: Draft, candidate: Candidate): Rejec
 function checkSpread(context: Context, draft: Draft, candidate: Candidate): Rejection | undefined {
   const { tenant, revision, node, account } = candidate;
   const { region = 'local', zone = 'local' } = node.spec;
+  const zonesOf = (name: string): readonly string[] => storedRegion(draft, undefined, name)?.spec.zones ?? [];
+  const isResident = (name: string): boolean => isResidentIn(draft, tenant, name);
+  const regions = { zonesOf, isResident };
   for (const { topology, maxSkew = 1, mode } of revision.spec.placement?.spread ?? []) {
     if (!isRequired({ mode: mode ?? 'Required' }) || !context.checks.has('bind.spread')) continue;
     if (topology === 'Node') {
@@ -212,8 +223,7 @@ function checkSpread(context: Context, draft: Draft, candidate: Candidate): Reje
       topology,
       { region, zoneKey: zoneKey({ region, zone }) },
       topology === 'Zone' ? counts.zones : counts.regions,
-      (beside) =>
-        zonesAllowed(revision.spec, beside, (name) => storedRegion(draft, undefined, name)?.spec.zones ?? []),
+      { zonesBeside: (beside) => zonesAllowed(revision.spec, beside, regions), isResident },
     );
     if (here + 1 - fewest > maxSkew)
       return reject(

@@ -2,7 +2,6 @@ import { addAmounts, type Amount, amountOf, countOf, firstOver, subtractAmounts 
 import type { TenantSpec } from './kinds/tenant.js';
 import type { Charge } from './parts/charge.js';
 import type { Template } from './parts/template.js';
-import type { Reason } from './reasons.js';
 import type { TenantAccount } from './records.js';
 import { shownCount, shownResource } from './shown-resource.js';
 
@@ -43,7 +42,7 @@ export function refusedByGrant(
   { grant, used }: TenantAccount,
   more: Amount,
   tenant: string,
-): { readonly reason: Reason; readonly message: string } | undefined {
+): { readonly reason: 'QuotaExceeded' | 'GrantExhausted'; readonly message: string } | undefined {
   if (grant === undefined)
     return {
       reason: 'GrantExhausted',

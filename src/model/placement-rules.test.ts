@@ -56,7 +56,11 @@ describe('the meaning of placement rules', () => {
   it('a domain is compared with those the workload could be in, and not with those it may no longer be in', () => {
     const { spec } = revision('web', { regions: ['eu'], zones: ['a', 'b'] });
     const zonesOf = (region: string): string[] => (region === 'eu' ? ['a', 'b', 'c'] : ['a']);
-    const beside = (region: string) => zonesAllowed(spec, region, zonesOf);
+    const isResident = (): boolean => true;
+    const beside = {
+      zonesBeside: (at: string) => zonesAllowed(spec, at, { zonesOf, isResident }),
+      isResident,
+    };
     const where = { region: 'eu', zoneKey: 'eu/a' };
     const counts = { 'eu/a': 2, 'eu/b': 1, 'us/a': 0 };
     expect(spreadCounts(spec, 'Zone', where, counts, beside)).toEqual({
@@ -70,5 +74,18 @@ describe('the meaning of placement rules', () => {
       here: 3,
       fewest: 3,
     });
+  });
+
+  it('[L1] a domain is not compared with those where the tenant may not be', () => {
+    const { spec } = revision('web', { regions: ['eu', 'us'] });
+    const isResident = (region: string): boolean => region === 'eu';
+    const regions = { zonesOf: () => ['a', 'b'], isResident };
+    const beside = { zonesBeside: (at: string) => zonesAllowed(spec, at, regions), isResident };
+    const where = { region: 'eu', zoneKey: 'eu/a' };
+    expect(beside.zonesBeside('eu')).toEqual(['eu/a', 'eu/b']);
+    const fewest = (topology: 'Zone' | 'Region', counts: Readonly<Record<string, number>>): number =>
+      spreadCounts(spec, topology, where, counts, beside).fewest;
+    expect(fewest('Zone', { 'eu/a': 2, 'eu/b': 1, 'us/a': 0 })).toBe(1);
+    expect(fewest('Region', { eu: 3, us: 1 })).toBe(3);
   });
 });

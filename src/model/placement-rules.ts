@@ -78,24 +78,37 @@ export interface Domain {
 /** The name that counts have for a zone of a region: zones of two regions may have the same one. */
 export const zoneKey = ({ region, zone }: Domain): string => `${region}/${zone}`;
 
+/** What rules of spreading need to know of regions. */
+export interface Regions {
+  /** The zones that the operator names. */
+  readonly zonesOf: (region: string) => readonly string[];
+  /** Whether the tenant may be there. */
+  readonly isResident: (region: string) => boolean;
+}
+
 /** Where replicas are that their rules no longer allow does not keep others from being spread: nothing can be added there. */
-function isDomainAllowed({ placement }: WorkloadRevisionSpec, domain: string): boolean {
+function isDomainAllowed(
+  { placement }: WorkloadRevisionSpec,
+  domain: string,
+  isResident: Regions['isResident'],
+): boolean {
   const { regions = [], zones = [] } = placement ?? {};
   const [region = '', zone] = domain.split('/');
   return (
+    isResident(region) &&
     (regions.length === 0 || regions.includes(region)) &&
     (zone === undefined || zones.length === 0 || zones.includes(zone))
   );
 }
 
-/** The zones that replicas could be in: those the operator names for the regions allowed. */
+/** The zones that replicas could be in: those the operator names for the regions allowed, where the tenant may be. */
 export function zonesAllowed(
   { placement }: WorkloadRevisionSpec,
   region: string,
-  zonesOf: (region: string) => readonly string[],
+  { zonesOf, isResident }: Regions,
 ): readonly string[] {
   const { regions = [], zones = [] } = placement ?? {};
-  return (regions.length > 0 ? regions : [region]).flatMap((name) =>
+  return (regions.length > 0 ? regions.filter(isResident) : [region]).flatMap((name) =>
     zonesOf(name)
       .filter((zone) => zones.length === 0 || zones.includes(zone))
       .map((zone) => `${name}/${zone}`),
@@ -108,18 +121,22 @@ export function spreadCounts(
   topology: 'Zone' | 'Region',
   where: { readonly region: string; readonly zoneKey: string },
   counts: Readonly<Record<string, number>>,
-  /** The keys of the zones that replicas could be in beside such a region. */
-  zonesBeside: (region: string) => readonly string[],
+  /** The keys of the zones that replicas could be in beside such a region, and where the tenant may be. */
+  {
+    zonesBeside,
+    isResident,
+  }: { readonly zonesBeside: (region: string) => readonly string[] } & Pick<Regions, 'isResident'>,
 ): { readonly domain: string; readonly here: number; readonly fewest: number } {
   const domain = topology === 'Zone' ? where.zoneKey : where.region;
-  const domains = topology === 'Zone' ? zonesBeside(where.region) : (spec.placement?.regions ?? []);
+  const domains =
+    topology === 'Zone' ? zonesBeside(where.region) : (spec.placement?.regions ?? []).filter(isResident);
   const here = ownValue(counts, domain) ?? 0;
   let fewest = here;
   for (const name of domains) fewest = Math.min(fewest, ownValue(counts, name) ?? 0);
   // Without a list of entries, because it is asked about every zone after every placement.
   for (const name in counts) {
     const count = counts[name] as number;
-    if (count < fewest && isDomainAllowed(spec, name)) fewest = count;
+    if (count < fewest && isDomainAllowed(spec, name, isResident)) fewest = count;
   }
   return { domain, here, fewest };
 }

@@ -54,7 +54,7 @@ export interface Assumption {
 
 /** What was proposed and is on its way to the authority, charged to the picture of the cell meanwhile. */
 export class Assumptions {
-  /** By uid; undefined where nothing is charged: its hold is charged already, or there is nothing to charge it to. */
+  /** By uid; undefined where there is nothing to charge it to. */
   readonly #byReplica = new Map<string, Assumption | undefined>();
   // The class that was charged last: a turn charges hundreds of one.
   #class: ClassCharge | undefined;
@@ -67,7 +67,7 @@ export class Assumptions {
 
   add({ replica, node }: Placement): void {
     if (this.#byReplica.has(replica.uid)) return;
-    this.#byReplica.set(replica.uid, replica.hold === undefined ? this.#charge(replica, node) : undefined);
+    this.#byReplica.set(replica.uid, this.#charge(replica, node));
   }
 
   /** What was charged is not any more. Undefined: nothing was. */

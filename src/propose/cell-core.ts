@@ -1,7 +1,6 @@
 import type { ReplicaRef } from '../model/ports.js';
 import { plus } from '../model/plus.js';
 import type { Policy } from '../model/policy.js';
-import type { Reason } from '../model/reasons.js';
 import { CellPreemption } from './cell-preemption.js';
 import { CellState } from './cell-state.js';
 import type { ReplicaState } from './replica-states.js';
@@ -12,7 +11,7 @@ import type { GangMember, GangView } from './gangs.js';
 import type { Plugin } from './plugin.js';
 import { PreemptionPlanner } from './preemption.js';
 import { propose } from './propose.js';
-import type { Easing } from './queue/cures.js';
+import type { Easing, ParkReason } from './queue/cures.js';
 import { RankCache } from './rank-cache.js';
 import { withRoomMade } from './with-room-made.js';
 
@@ -23,7 +22,7 @@ export interface CellCoreOptions {
   readonly plugins: readonly Plugin[];
 }
 
-const roomReasons: ReadonlySet<Reason> = new Set<Reason>(['NodeFull', 'DeviceTaken', 'PortTaken']);
+const roomReasons: ReadonlySet<ParkReason> = new Set<ParkReason>(['NodeFull', 'DeviceTaken', 'PortTaken']);
 
 /** The pure parts of the scheduler over one picture of the cell: place what fits, make room for what may preempt. */
 export class CellCore {
@@ -66,7 +65,7 @@ export class CellCore {
     return this.#preemption.isLooking;
   }
 
-  look(): readonly Reason[] {
+  look(): readonly ParkReason[] {
     return this.#preemption.look() ? [...roomReasons] : [];
   }
 
@@ -93,6 +92,5 @@ export class CellCore {
   }
 }
 
-/** A member of a gang that has not started is short of its gang, and of no room. */
-const isShortOfRoom = ({ replica, reason, reasons }: Wait): boolean =>
-  replica.hold === undefined && (roomReasons.has(reason) || reasons.some((one) => roomReasons.has(one)));
+const isShortOfRoom = ({ reason, reasons }: Wait): boolean =>
+  roomReasons.has(reason) || reasons.some((one) => roomReasons.has(one));

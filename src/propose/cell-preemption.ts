@@ -7,6 +7,7 @@ import type { ClassKey, PreemptionPlan } from './contract.js';
 import { Occupancy } from './occupancy.js';
 import { type Occupant, type OccupiedNode, withOccupants } from './occupants.js';
 import type { PreemptingClass, PreemptionCell, SpokenFor } from './preemption-cell.js';
+import type { ParkReason } from './queue/cures.js';
 import { type RoomlessRules, roomlessRules } from './roomless-rules.js';
 import type { VerdictOptions } from './verdicts.js';
 
@@ -100,9 +101,11 @@ export class CellPreemption implements PreemptionCell {
     }
   }
 
-  allows(classKey: ClassKey, node: string): boolean {
+  refusal(classKey: ClassKey, node: string): ParkReason | undefined {
     const row = this.cell.nodes.rowOf(node);
-    return row !== undefined && this.#rulesOf(classKey)?.allows(row) === true;
+    if (row === undefined) return 'NoNode';
+    const rules = this.#rulesOf(classKey);
+    return rules === undefined ? 'ReplicaChanged' : rules.refusal(row);
   }
 
   disruptionsLeft(workload: string): number {

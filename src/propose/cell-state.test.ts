@@ -59,10 +59,68 @@ describe('the picture of a cell', () => {
     expect([cell.takeEasings(), cell.takeEasings()]).toEqual([[givenUp], []]);
     cell.assume(placement);
     bound();
-    expect(cell.takeEasings()).toEqual([]);
+    const came = { kind: 'Came', above: { priority: 0, isBorrowed: true } };
+    expect(cell.takeEasings()).toEqual([came]);
     cell.apply(statusKey('Replica', 'bank', replica.name), status('Unknown'));
     cell.apply(statusKey('Replica', 'bank', replica.name), status('Ready'));
-    expect(cell.takeEasings()).toEqual([{ ...givenUp, kind: 'Found' }]);
+    expect(cell.takeEasings().map(({ kind }) => kind)).toEqual(['Found', 'Came']);
+  });
+
+  it('[L1] tells that the place of an assumed placement is free where the replica is charged elsewhere, or with another rank', () => {
+    const { cell, picture, replica, charge } = opened();
+    picture.node('n2');
+    const shown = (status: object): readonly string[] => {
+      cell.assume({ replica, node: 'n1', nodeEpoch });
+      picture.replicaStatus(replica.name, { stage: 'Queued' });
+      cell.takeEasings();
+      cell.assume({ replica, node: 'n1', nodeEpoch });
+      picture.replicaStatus(replica.name, status as { stage: 'Bound' });
+      return cell
+        .takeEasings()
+        .map((easing) => ('node' in easing ? `${easing.kind} ${easing.node}` : easing.kind));
+    };
+    expect(shown({ stage: 'Bound', charge })).toEqual(['Came']);
+    expect(shown({ stage: 'Bound', charge: { ...charge, node: 'n2' } })).toEqual(['GivenUp n1', 'Came']);
+    expect(shown({ stage: 'Bound', charge: { ...charge, rank: 'Guaranteed' } })).toEqual([
+      'GivenUp n1',
+      'Came',
+    ]);
+    for (const node of ['n1', 'n2']) {
+      picture.put('Reservation', 'bank', 'hold-1', { intent: 'Preemption', node });
+      expect(shown({ stage: 'Scheduled', hold: 'hold-1' })).toEqual(node === 'n1' ? [] : ['GivenUp n1']);
+    }
+  });
+
+  it('[L1] tells that a replica which was to leave is Unknown, or makes room for a hold', () => {
+    const { cell, picture, replica, charge } = opened();
+    const easings = (status: object): readonly string[] => {
+      picture.replicaStatus(replica.name, status as { stage: 'Bound' });
+      return cell.takeEasings().map(({ kind }) => kind);
+    };
+    expect(easings({ stage: 'Releasing', charge })).toEqual([]);
+    expect(easings({ stage: 'Releasing', charge, awaitedBy: 'bank/hold-1' })).toEqual(['NotComing']);
+    expect(easings({ stage: 'Unknown', charge })).toEqual(['NotComing']);
+    expect(easings({ stage: 'Releasing', charge })).toEqual(['Found']);
+    expect(easings({ stage: 'Released', charge })).toEqual([]);
+  });
+
+  it('[L2] gives up what was proposed for a replica that was something else and waits again, which nobody was told', () => {
+    const { cell, picture, replica, free } = opened();
+    const moved = (operation: string) => ({
+      ...{ to: 'Queued', actor: 'x', reason: 'x', revision: '1', at: '2026-01-01T00:00:00Z' },
+      operation,
+    });
+    const queued = (...operations: readonly string[]): boolean | undefined => {
+      const transitions = operations.map(moved) as never;
+      const state = cell.replica('bank', replica.name);
+      if (state !== undefined) state.hasReturned = false;
+      picture.replicaStatus(replica.name, { stage: 'Queued', transitions });
+      return state?.hasReturned;
+    };
+    queued('incarnate');
+    cell.assume({ replica, node: 'n1', nodeEpoch });
+    expect([queued('incarnate'), free()]).toEqual([false, 7_000]);
+    expect([queued('incarnate', 'reserve', 'expire'), free()]).toEqual([true, 8_000]);
   });
 
   it('counts what is free as what is offered less what the account says is used', () => {
@@ -123,17 +181,6 @@ describe('the picture of a cell', () => {
       else cell.apply(objectKey('Replica', 'bank', replica.name), undefined);
       expect(free(), gone).toBe(8_000);
     }
-  });
-
-  it('charges nothing for a replica whose capacity is held already', () => {
-    const { cell, replica, free } = opened();
-    cell.assume({
-      replica: { ...replica, hold: { reservation: 'hold-1', node: 'n1' } },
-      node: 'n1',
-      nodeEpoch,
-    });
-    expect(free()).toBe(8_000);
-    expect(cell.isAssumed(replica)).toBe(true);
   });
 
   it('gives the row of a node that is gone to another, and leaves old assumptions behind', () => {

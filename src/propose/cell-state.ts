@@ -20,7 +20,8 @@ import { AmountSum } from './amount-sum.js';
 import { Assumptions } from './assumptions.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
-import type { Easing } from './queue/cures.js';
+import { canLeave } from './occupancy.js';
+import { type Easing, lowerOf, type Outranked } from './queue/cures.js';
 import {
   chargedNode,
   failedOn,
@@ -94,6 +95,8 @@ export class CellState {
   readonly #holdsOn = new Map<string, Set<ReservationState>>();
   readonly #assumptions = new Assumptions(this);
   #easings: Easing[] = [];
+  // The lowest rank of replicas that can be asked to leave since the easings were taken.
+  #came: Outranked | undefined;
 
   tenant(name: string): TenantState {
     return made(this.#tenants, name, () => ({
@@ -187,9 +190,11 @@ export class CellState {
 
   /** What got easier since the last call without a record that says so. At most as many as were assumed, or came back. */
   takeEasings(): readonly Easing[] {
-    if (this.#easings.length === 0) return this.#easings;
+    if (this.#easings.length === 0 && this.#came === undefined) return this.#easings;
     const easings = this.#easings;
+    if (this.#came !== undefined) easings.push({ kind: 'Came', above: this.#came });
     this.#easings = [];
+    this.#came = undefined;
     return easings;
   }
 
@@ -335,12 +340,46 @@ export class CellState {
     const uid = state.stored?.metadata.uid;
     if (uid !== undefined) {
       if (status === undefined || isTerminal(status.stage)) this.#giveUp(uid);
-      else if (!waits(status.stage)) this.#assumptions.drop(uid);
+      else if (!waits(status.stage)) this.#shown(uid, tenant, status);
+      else if (hasReturned(before, status)) this.#giveUp(uid);
     }
-    if (before?.stage === 'Unknown' && status?.stage !== 'Unknown' && node !== undefined)
-      this.#easings.push({ kind: 'Found', tenant, node });
+    if (hasReturned(before, status)) state.hasReturned = true;
+    if (node !== undefined) this.#noteEasing(state, before, node, tenant);
     if (status === undefined && state.stored === undefined) this.#replicas.delete(tenant, name);
     return state;
+  }
+
+  /** The replica is charged: as it was assumed to be, or what was assumed is given up. */
+  #shown(uid: string, tenant: string, { charge, hold }: ReplicaStatus): void {
+    const dropped = this.#assumptions.drop(uid);
+    if (dropped === undefined) return;
+    const { row, isBorrowed } = dropped;
+    const node = this.nodes.names[row] ?? '';
+    const held = hold === undefined ? undefined : this.reservation(tenant, hold);
+    const real = charge ?? held?.status?.charge;
+    const isThere = (real?.node ?? held?.stored?.spec.node) === node;
+    const isRankedSo = real === undefined || (real.rank === 'Borrowed') === isBorrowed;
+    if (!isThere || !isRankedSo) this.#easings.push({ kind: 'GivenUp', tenant, node });
+  }
+
+  /** What of a replica that a node is charged with makes room elsewhere or later, and shows in no account. */
+  #noteEasing(
+    { stored, status }: ReplicaState,
+    before: ReplicaStatus | undefined,
+    node: string,
+    tenant: string,
+  ): void {
+    const stage = status?.stage;
+    if (before?.stage === 'Unknown' && stage !== 'Unknown')
+      this.#easings.push({ kind: 'Found', tenant, node });
+    const isComing = stage === 'Releasing' || stage === undefined || isTerminal(stage);
+    if (before?.stage === 'Releasing' && (!isComing || status?.awaitedBy !== before.awaitedBy))
+      this.#easings.push({ kind: 'NotComing', tenant, node });
+    if (status === undefined || !canLeave(status.stage) || (before !== undefined && canLeave(before.stage)))
+      return;
+    const revision = this.revision(`${tenant}/${stored?.spec.revision ?? ''}`);
+    const priority = this.priorityClasses.get(revision?.spec.priorityClassName ?? 'default')?.value ?? 0;
+    this.#came = lowerOf(this.#came, { priority, isBorrowed: status.charge?.rank === 'Borrowed' });
   }
 
   /** The node that a replica has failed on is another one now: none before, or none any more. */
@@ -393,6 +432,13 @@ export class CellState {
 }
 
 const letter = { a: 97, e: 101, o: 111, s: 115 } as const;
+
+/** It waits as before, and has been something else in between, which nobody was told. */
+const hasReturned = (before: ReplicaStatus | undefined, after: ReplicaStatus | undefined): boolean =>
+  before !== undefined &&
+  before.stage === after?.stage &&
+  (waits(after.stage) || after.stage === 'Scheduled') &&
+  before.transitions?.at(-1)?.operation !== after.transitions?.at(-1)?.operation;
 
 const waits = (stage: Stage): boolean => stage === 'Admitted' || stage === 'Queued';
 

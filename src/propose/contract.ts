@@ -1,8 +1,9 @@
 import type { Amount } from '../model/amount.js';
 import type { DecisionSpec } from '../model/kinds/decision.js';
 import type { ReplicaRef } from '../model/ports.js';
-import type { Reason } from '../model/reasons.js';
 import type { Epoch } from '../model/records.js';
+import type { Reason } from '../model/reasons.js';
+import type { ParkReason } from './queue/cures.js';
 
 /**
  * What the parts of the scheduler say to each other. The core is pure: a cell as it was seen, a turn of the queue, a
@@ -25,8 +26,6 @@ export interface PendingReplica extends ReplicaRef {
   readonly workload: string;
   readonly slot: string;
   readonly gang?: string;
-  /** Scheduled: its capacity is held already, on this node, by this reservation. */
-  readonly hold?: { readonly reservation: string; readonly node: string };
   /** On the scheduler's own clock, since when it waits; first come, first served inside a tenant. */
   readonly sinceMs: number;
 }
@@ -64,10 +63,10 @@ export interface PreemptionPlan extends Placement {
 /** A replica that found no place, and the one reason that is told. */
 export interface Wait {
   readonly replica: PendingReplica;
-  readonly reason: Reason;
+  readonly reason: ParkReason;
   readonly message: string;
   /** All reasons that rejected nodes, or the class as a whole: what it is parked under. */
-  readonly reasons: readonly Reason[];
+  readonly reasons: readonly ParkReason[];
 }
 
 /** One decision per class and cycle, before the authority has answered. */

@@ -129,26 +129,6 @@ export class InputsNotes {
     };
   }
 
-  /** Notes the hold that a replica relies on, and its gang. */
-  noteHold({ tenant, name, gang, hold }: PendingReplica): void {
-    const { cell } = this;
-    const held = hold === undefined ? undefined : cell.reservation(tenant, hold.reservation);
-    if (held?.stored !== undefined)
-      this.#records.push(
-        [objectKey('Reservation', tenant, held.name), held.stored],
-        [statusKey('Reservation', tenant, held.name), { status: held.status }],
-      );
-    const state = gang === undefined ? undefined : cell.gang(tenant, gang);
-    if (gang !== undefined && state?.stored !== undefined)
-      this.#records.push(
-        [objectKey('Gang', tenant, gang), state.stored],
-        [statusKey('Gang', tenant, gang), { status: state.status }],
-      );
-    const replica = cell.replica(tenant, name);
-    if (replica?.status !== undefined)
-      this.#records.push([statusKey('Replica', tenant, name), { status: { stage: replica.status.stage } }]);
-  }
-
   /** All of it. The tenant's account is given as it was before the turn. */
   finish(about: {
     readonly replicas: readonly PendingReplica[];
@@ -161,6 +141,8 @@ export class InputsNotes {
     const { tenant, spec } = cls;
     const regions = new Set([...(spec.placement?.regions ?? []), spec.placement?.near?.region ?? '']);
     for (const row of this.#rows) regions.add(cell.nodes.shapeAt(row)?.region ?? '');
+    // Rules of spreading compare with every region that has some of them, if the tenant may be there.
+    for (const region in this.#around.own.regions) regions.add(region);
     this.#revisions.add(cls.key);
     const workload = cell.workload(tenant, spec.workload).stored;
     const { onNodeLost, type } = workload?.spec ?? {};

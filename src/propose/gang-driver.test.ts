@@ -10,6 +10,7 @@ import type { GangPlan, GangView } from './gangs.js';
 import { keptIn } from './kept-decisions.fixture.js';
 import { plainDraft } from './plain-cell.fixture.js';
 import { Patience } from './patience.js';
+import { allCures } from './queue/cures.js';
 import { RetrySender } from './retry-sender.js';
 import { MapRecords } from './small-cell.fixture.js';
 
@@ -68,6 +69,7 @@ function open(others: readonly GangView[], planMs = 0, plan?: GangPlan) {
     ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x' },
     sender: new RetrySender({ ...clock, signal, records, patience: new Patience(clock) }),
     isOwn: (_, name) => name.endsWith('own'),
+    ...{ cures: allCures, sweepEveryMs: 60_000, isGuaranteed: () => false },
     snapshotAgeMs: () => 0,
     openDecision: keptIn(decisions),
     onWait: (_, { message, decision }) => {
@@ -201,7 +203,14 @@ describe('GangDriver', () => {
 
   it('[L6] tells its members which decision says why there is no place, one for as long as it says the same', async () => {
     const draft: DecisionDraft = { ...plainDraft, result: 'NotPlaced', reason: 'NodeFull' };
-    const none = { kind: 'None', found: 0, reason: 'NodeFull', message: 'full', draft } as const;
+    const none = {
+      kind: 'None',
+      found: 0,
+      reason: 'NodeFull',
+      reasons: ['NodeFull'],
+      message: 'full',
+      draft,
+    } as const;
     const { decisions, receipts, work } = open([], 0, none);
     await work(0);
     await work(2_000);

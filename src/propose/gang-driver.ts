@@ -15,6 +15,7 @@ import {
   reservingMsMax,
 } from './gangs.js';
 import { statusIn } from './held-replicas.js';
+import { type Cures, mayRankAbove, type Outranked } from './queue/cures.js';
 
 /** Gangs on the picture of the cell. */
 export interface GangCore {
@@ -32,6 +33,11 @@ export interface GangCore {
 
 export interface GangDriverParts extends Omit<GangOrdersParts, 'isDriven'> {
   readonly env: Pick<Env, 'random'>;
+  readonly cures: Pick<Cures, 'ofTime'>;
+  /** Whether something is guaranteed to a tenant. */
+  readonly isGuaranteed: (tenant: string) => boolean;
+  /** How often a gang that waits for a change looks again, in case it was missed. Infinity: never. */
+  readonly sweepEveryMs: number;
   readonly snapshotAgeMs: () => number;
   readonly core: GangCore;
   /** Whether a workload is this scheduler's, and so its gang. */
@@ -145,10 +151,18 @@ export class GangDriver {
     for (const driven of this.#gangs.values()) driven.dueMs = 0;
   }
 
-  /** There may be room now. */
-  cured(): void {
+  /** There may be room now; for those that may rank `above`, if it is given. */
+  cured(above?: Outranked): void {
     const soonMs = this.parts.nowMs() + lookMs;
-    for (const driven of this.#gangs.values()) driven.dueMs = Math.min(driven.dueMs, soonMs);
+    for (const driven of this.#gangs.values())
+      if (above === undefined || this.#mayRankAbove(driven, above))
+        driven.dueMs = Math.min(driven.dueMs, soonMs);
+  }
+
+  #mayRankAbove({ tenant, name, sinceMs }: DrivenGang, above: Outranked): boolean {
+    const { core, isGuaranteed } = this.parts;
+    const { priority = 0 } = core.gangView(tenant, name, sinceMs) ?? {};
+    return mayRankAbove(priority, isGuaranteed(tenant), above);
   }
 
   /** Takes the next steps of gangs whose time has come, for a slice. Whether there are more. */
@@ -178,12 +192,13 @@ export class GangDriver {
     reserving.push(...this.#reservingElsewhere(nowMs));
     const members = this.#membersOf(driven);
     const { jitter } = driven;
+    const curedByTime = this.parts.cures.ofTime().reasons;
     let isAsked = false;
     const plan = (replicas: readonly PendingReplica[], atLeast: number): GangPlan => {
       isAsked = true;
       return this.#plan(driven, replicas, atLeast, mayGoOn) ?? { kind: 'NotReady' };
     };
-    const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan });
+    const steps = nextGangSteps(gang, members, { nowMs, jitter, reserving, plan, curedByTime });
     if (!isAsked) this.#giveUpPlanning(driven);
     if (driven.planning !== undefined) driven.dueMs = 0;
     driven.isBusy = true;
@@ -262,8 +277,8 @@ export class GangDriver {
             ? { reason, message, decision: this.#orders.receiptFor(driven, draft) }
             : { reason, message };
           for (const replica of driven.members.values()) this.parts.onWait(replica, why);
-          // Without a time it waits for a change; a slow look catches one that was missed.
-          driven.dueMs = Math.min(driven.dueMs, step.untilMs ?? this.parts.nowMs() + 60 * lookMs);
+          const untilMs = step.untilMs ?? this.parts.nowMs() + this.parts.sweepEveryMs;
+          driven.dueMs = Math.min(driven.dueMs, untilMs);
         }
       }),
     ]);

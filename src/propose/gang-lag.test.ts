@@ -7,6 +7,7 @@ import { gangNodeAccount, openGangCell } from './gang-cell.fixture.js';
 import { keptIn } from './kept-decisions.fixture.js';
 import { GangDriver } from './gang-driver.js';
 import { Patience } from './patience.js';
+import { allCures } from './queue/cures.js';
 import { RetrySender } from './retry-sender.js';
 
 const rejected = (reason: 'GangIncomplete' | 'NodeFull'): Outcome<never> => ({
@@ -66,6 +67,7 @@ async function runGang(lagMs: number) {
   const driver = new GangDriver({
     ...{ authority, records, core, ...clock, onNews: () => undefined, onWait: () => undefined },
     ...{ actor: { kind: 'scheduler', name: 's' }, policyRevision: '1', idPart: 'x', isOwn: () => true },
+    ...{ cures: allCures, sweepEveryMs: 60_000, isGuaranteed: () => false },
     snapshotAgeMs: () => 0,
     openDecision: keptIn(decisions),
     sender: new RetrySender({ ...clock, signal, records, patience: new Patience(clock) }),

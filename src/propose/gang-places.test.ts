@@ -98,7 +98,13 @@ describe('places for a gang', () => {
   it('takes nothing at all if there is not enough, and says why', () => {
     const { parts, undone } = placers(1, 1);
     expect(planned(gangPlaces(members, 4, parts)).plan).toEqual({
-      ...{ kind: 'None', found: 3, reason: 'PortTaken', message: 'taken' },
+      ...{
+        kind: 'None',
+        found: 3,
+        reason: 'PortTaken',
+        reasons: ['PortTaken', 'SpreadViolated'],
+        message: 'taken',
+      },
       draft: {
         ...plainDraft,
         ...{ result: 'NotPlaced', reason: 'PortTaken', gang: { name: 'train', wanted: 4, found: 3 } },
@@ -113,7 +119,7 @@ describe('places for a gang', () => {
     const preempt: GangPlacers['preempt'] = (classKey, replicas) =>
       isReady
         ? parts.preempt(classKey, replicas)
-        : { plans: [], comesFree: [], without: replicas, later: [], isReady };
+        : { plans: [], comesFree: [], without: replicas, later: [], refusals: new Set(), isReady };
     const search = gangPlaces(members, 2, { ...parts, preempt });
     expect([search.next().value, search.next().value, search.next().value]).toEqual(['Turn', 'Look', 'Look']);
     isReady = true;

@@ -10,6 +10,7 @@ import type {
 } from './contract.js';
 import type { GangPlan } from './gangs.js';
 import type { PreemptionResult } from './preemption.js';
+import type { ParkReason } from './queue/cures.js';
 import { withRoomMade } from './with-room-made.js';
 
 /** The parts that find places on one picture of the cell; each counts what the ones before it took. */
@@ -64,6 +65,7 @@ export function* gangPlaces(
     }
     const placed = new Set(found.map(({ replica }) => replica.uid));
     let coming = 0;
+    const refusals = new Set<ParkReason>();
     for (const classKey of classKeys) {
       const without = members.filter((one) => one.classKey === classKey && !placed.has(one.uid));
       let left: readonly PendingReplica[] = without.slice(0, Math.max(0, atLeast - coming - found.length));
@@ -74,6 +76,7 @@ export function* gangPlaces(
           continue;
         }
         plans.push(...made.plans);
+        for (const refusal of made.refusals) refusals.add(refusal);
         found.push(...made.plans);
         coming += made.comesFree.length;
         left = made.later;
@@ -84,7 +87,9 @@ export function* gangPlaces(
     areKept = missing <= 0;
     const gang = replicas[0]?.gang ?? '';
     const decided = parts.map((part) => partOf(part, plans, gang, missing));
-    return areKept ? { kind: 'Places', coming, parts: decided } : none(parts, decided, found.length + coming);
+    return areKept
+      ? { kind: 'Places', coming, parts: decided }
+      : none(parts, decided, found.length + coming, refusals);
   } finally {
     if (!areKept) for (const { replica } of found) placers.undo(replica);
   }
@@ -99,7 +104,7 @@ function partOf(
 ): Extract<GangPlan, { kind: 'Places' }>['parts'][number] {
   const uids = new Set(turn.replicas.map(({ uid }) => uid));
   const own = plans.filter(({ replica }) => uids.has(replica.uid));
-  const { decision } = withRoomMade(turn, result, { plans: own, later: [] });
+  const { decision } = withRoomMade(turn, result, { plans: own, later: [], refusals: new Set() });
   const places = [...result.placements, ...own];
   const wanted = Math.max(0, places.length + missing);
   return { places, draft: { ...decision, gang: { name: gang, wanted, found: places.length } } };
@@ -110,13 +115,23 @@ function none(
   parts: readonly Part[],
   decided: readonly { readonly draft: DecisionDraft }[],
   found: number,
+  refusals: ReadonlySet<ParkReason>,
 ): GangPlan {
   const at = parts.findIndex(({ result }) => result.waits.length > 0);
   const [part, told] = [parts[Math.max(0, at)], decided[Math.max(0, at)]];
   assert(part !== undefined && told !== undefined, 'a gang without members is not planned');
   const members = parts.reduce((sum, { turn }) => sum + turn.replicas.length, 0);
   const { reason = 'GangIncomplete', message = `${members} members are left` } = part.result.waits[0] ?? {};
-  return { kind: 'None', found, reason, message, draft: { ...told.draft, result: 'NotPlaced', reason } };
+  const waits = parts.flatMap(({ result }) => result.waits);
+  const reasons = [...new Set([...waits.flatMap((wait) => wait.reasons), ...refusals])];
+  return {
+    kind: 'None',
+    found,
+    reason,
+    message,
+    reasons,
+    draft: { ...told.draft, result: 'NotPlaced', reason },
+  };
 }
 
 /** As if it were in no gang: whether all find a place is judged here. */

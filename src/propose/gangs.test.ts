@@ -51,6 +51,7 @@ const moment: GangMoment = {
   nowMs: 10_000,
   jitter: 0,
   reserving: [],
+  curedByTime: ['NodeStale'],
   plan: (some, atLeast) => ({
     ...{ kind: 'Places', coming: 0 },
     parts: [{ draft: plainDraft, places: some.slice(0, atLeast).map(placementOf) }],
@@ -58,7 +59,7 @@ const moment: GangMoment = {
 };
 const nowhere: Pick<GangMoment, 'plan'> = {
   plan: () => ({
-    ...{ kind: 'None', found: 1, reason: 'QuotaExceeded', draft: plainDraft },
+    ...{ kind: 'None', found: 1, reason: 'QuotaExceeded', reasons: ['QuotaExceeded'], draft: plainDraft },
     message: 'tenant shop has no quota left',
   }),
 };

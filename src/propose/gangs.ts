@@ -2,6 +2,7 @@ import type { GangStatus } from '../model/kinds/gang.js';
 import type { Placement as PlacementRules } from '../model/parts/placement.js';
 import type { Reason } from '../model/reasons.js';
 import type { Stage } from '../model/stages.js';
+import type { ParkReason } from './queue/cures.js';
 import type { DecisionDraft, PendingReplica, Placement, PreemptionPlan } from './contract.js';
 
 /**
@@ -20,6 +21,8 @@ export const reservingMsMax = 300_000;
 export const gangHoldSeconds = 360;
 /** The end of a look at the cell is told; after so long one that was missed is caught. */
 const lookMsMax = 1_000;
+/** What time alone can cure is looked at every now and then. */
+const timeMs = 2_000;
 const backoffMsFirst = 1_000;
 const backoffMsMax = 300_000;
 
@@ -97,6 +100,8 @@ export type GangPlan =
       readonly found: number;
       readonly reason: Reason;
       readonly message: string;
+      /** All reasons that kept members off nodes. */
+      readonly reasons: readonly ParkReason[];
       readonly draft: DecisionDraft;
     }
   /** It is still being found out. */
@@ -110,6 +115,8 @@ export interface GangMoment {
   readonly reserving: readonly GangView[];
   /** Places for at least so many of these, all on one picture of the cell, or for none. */
   readonly plan: (replicas: readonly PendingReplica[], atLeast: number) => GangPlan;
+  /** What time alone can cure. */
+  readonly curedByTime: readonly ParkReason[];
 }
 
 export function nextGangSteps(
@@ -153,6 +160,9 @@ function begin(gang: GangView, members: readonly GangMember[], moment: GangMomen
           ...wait(
             plan.reason,
             `${plan.found} of ${minAvailable} members find a place at once: ${plan.message}`,
+            plan.reasons.some((reason) => moment.curedByTime.includes(reason))
+              ? moment.nowMs + timeMs
+              : undefined,
           ),
           draft: plan.draft,
         },

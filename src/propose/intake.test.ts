@@ -7,6 +7,7 @@ import type { PendingReplica } from './contract.js';
 import type { GangDriver } from './gang-driver.js';
 import { HeldReplicas } from './held-replicas.js';
 import { Intake } from './intake.js';
+import { allCures } from './queue/cures.js';
 import { PendingQueue } from './queue/pending-queue.js';
 import { MapRecords } from './small-cell.fixture.js';
 
@@ -21,7 +22,7 @@ function opened(isOwn: (tenant: string, workload: string) => boolean = () => tru
   const joined: PendingReplica[] = [];
   const intake = new Intake({
     ...{ records, queue, held, isOwn, cell: new CellState(), onNews: () => undefined },
-    gangs: noGangs as GangDriver,
+    ...{ gangs: noGangs as GangDriver, cures: allCures },
     onJoin: (_, replica) => joined.push(replica),
   });
   let nowMs = 0;

@@ -4,14 +4,14 @@ import type { Tenant } from '../model/kinds/tenant.js';
 import type { Workload } from '../model/kinds/workload.js';
 import type { WorkloadRevision } from '../model/kinds/workload-revision.js';
 import { plus } from '../model/plus.js';
-import type { Records } from '../model/ports.js';
-import { type NodeAccount, objectKey, type TenantAccount } from '../model/records.js';
+import type { Records, ReplicaRef } from '../model/ports.js';
+import { type NodeAccount, nodeAccountKey, objectKey, type TenantAccount } from '../model/records.js';
 import type { ReplicaState } from './replica-states.js';
 import type { ClassKey, PendingReplica } from './contract.js';
 import { CellTotal } from './cell-total.js';
 import type { GangDriver } from './gang-driver.js';
 import type { HeldReplicas } from './held-replicas.js';
-import { type Cure, curesOf, curesOfEasing, type Easing } from './queue/cures.js';
+import type { Cure, Cures, Easing, Outranked } from './queue/cures.js';
 import { CuresOfAMoment } from './queue/cures-of-a-moment.js';
 import type { LotFacts } from './queue/lots.js';
 import type { PendingQueue } from './queue/pending-queue.js';
@@ -21,6 +21,7 @@ export interface IntakeParts {
   readonly queue: PendingQueue;
   readonly held: HeldReplicas;
   readonly gangs: GangDriver;
+  readonly cures: Cures;
   /** The picture of the cell, which is told of everything. */
   readonly cell: {
     /** Returns the replica that the record is a part of. */
@@ -43,7 +44,7 @@ const isIgnored = (key: string): boolean => {
 };
 /** Records whose last value is kept, to see what their next one cures. */
 const isCompared = (key: string): boolean =>
-  key[1] === 'a' || key.startsWith('Node/', 3) || key.startsWith('/o/Workload/');
+  key[1] === 'a' || key[1] === 'e' || key.startsWith('Node/', 3) || key.startsWith('/o/Workload/');
 
 type Stored = NonNullable<ReplicaState['stored']>;
 
@@ -78,9 +79,20 @@ export class Intake {
     return this.#cures.size > 0;
   }
 
-  /** Whether `wakeUpFaintly` has something to do. */
+  /** Whether a change has come for `wakeUpFaintly`. */
   get hasFaintCures(): boolean {
     return this.#faintCures.size > 0;
+  }
+
+  /** The lowest rank that one must be above for whom those changes are; undefined: they are for others as well. */
+  get faintAbove(): Outranked | undefined {
+    return this.#faintCures.above;
+  }
+
+  /** Whether somebody is parked whom time alone can cure. */
+  get waitsForTime(): boolean {
+    const { queue, cures } = this.parts;
+    return cures.ofTime().reasons.some((reason) => queue.isParkedUnder(reason));
   }
 
   take(key: string, value: unknown, nowMs: number): void {
@@ -93,7 +105,7 @@ export class Intake {
     if (held.changed(key)) onNews();
     if (key.startsWith('/s/Reservation/') || key.startsWith('Gang/', 3)) this.#gangChanged(key, nowMs);
     const before = this.#before.get(key);
-    for (const cure of curesOf(key, before, value)) this.#remember(cure);
+    for (const cure of this.parts.cures.ofRecord(key, before, value)) this.#remember(cure);
     this.#note(key, before, value);
     if (value === undefined) this.#before.delete(key);
     else if (isCompared(key)) this.#before.set(key, value);
@@ -111,18 +123,32 @@ export class Intake {
     this.#cures.wake(queue);
   }
 
-  /** The same for changes that come often and seldom cure anything. */
+  /** The same for changes that come often and seldom cure anything, and for time. */
   wakeUpFaintly(): void {
-    this.#faintCures.wake(this.parts.queue);
+    const { queue, cures } = this.parts;
+    this.#faintCures.add(cures.ofTime());
+    this.#faintCures.wake(queue);
   }
 
   /** Takes in what the picture of the cell knows and no record says. */
   takeEasings(): void {
-    const { cell, records } = this.parts;
+    const { cell, records, cures } = this.parts;
     for (const easing of cell.takeEasings()) {
-      const account = records.read(`/a/node/${easing.node}`) as NodeAccount | undefined;
-      for (const cure of curesOfEasing(easing, account)) this.#remember(cure);
+      const account =
+        easing.kind === 'Came'
+          ? undefined
+          : (records.read(nodeAccountKey(easing.node)) as NodeAccount | undefined);
+      for (const cure of cures.ofEasing(easing, account)) this.#remember(cure);
     }
+  }
+
+  /** Puts a replica anew where it belongs now. */
+  lookAgain({ tenant, name, uid }: ReplicaRef, nowMs: number): void {
+    this.#forget(uid);
+    const state = this.parts.cell.replica(tenant, name);
+    if (state === undefined) return;
+    state.waitsAs = undefined;
+    this.#lookAt(state, nowMs);
   }
 
   #note(key: string, before: unknown, value: unknown): void {
@@ -136,7 +162,9 @@ export class Intake {
       queue.reorder(tenant);
     } else if (key.startsWith('/o/Tenant/_/')) {
       const tenant = key.slice('/o/Tenant/_/'.length);
-      queue.shares.setWeight(tenant, (value as Tenant | undefined)?.spec.weight ?? 1);
+      const { weight, guaranteed } = (value as Tenant | undefined)?.spec ?? {};
+      queue.shares.setWeight(tenant, weight ?? 1);
+      queue.shares.setGuaranteed(tenant, guaranteed !== undefined);
       queue.reorder(tenant);
     } else if (key.startsWith('/o/PriorityClass/')) this.#arePrioritiesNew = true;
   }
@@ -167,10 +195,11 @@ export class Intake {
     const isPending =
       (status?.stage === 'Queued' || hold !== undefined) && stored?.metadata.deletionTimestamp === undefined;
     const uid = stored?.metadata.uid;
-    if (state.waitsAs !== undefined && (!isPending || state.waitsAs !== uid)) {
+    if (state.waitsAs !== undefined && (!isPending || state.waitsAs !== uid || state.hasReturned)) {
       this.#forget(state.waitsAs);
       state.waitsAs = undefined;
     }
+    state.hasReturned = false;
     // Most changes are of those that are placed already, or have just been.
     if (!isPending || stored === undefined || uid === undefined) return;
     const facts = this.#factsOf(stored);

@@ -8,6 +8,8 @@ import type { NodeTable } from './node-table.js';
 import { type Occupant, type OccupiedNode, rankSteps } from './occupants.js';
 
 const running: ReadonlySet<Stage> = new Set<Stage>(['Bound', 'Starting', 'Ready', 'Serving']);
+/** Whether a replica at this stage can be asked to leave. */
+export const canLeave = (stage: Stage): boolean => running.has(stage);
 const nobody: readonly never[] = [];
 // Names of workloads that are gone are forgotten with all others; those that are met again cost a string each.
 const workloadsMax = 100_000;
@@ -92,7 +94,7 @@ export class Occupancy {
       const stage = replica.status?.stage;
       const occupant = this.#occupant(replica);
       if (stage === undefined || occupant === undefined) continue;
-      if (running.has(stage)) stay.push(occupant);
+      if (canLeave(stage)) stay.push(occupant);
       // Of one that is Unknown nobody knows whether it runs, nor when it will have ended.
       else if (stage === 'Releasing') leaving.push({ occupant, awaitedBy: replica.status?.awaitedBy });
     }
@@ -158,8 +160,10 @@ export class Occupancy {
 function usedWithAssumed(nodes: NodeTable, row: number, { allocatable }: NodeAccount): Amount {
   const devices: Record<string, number> = {};
   for (const name of Object.keys(allocatable.devices ?? {})) {
-    const { free } = nodes.deviceColumn(name);
-    devices[name] = (ownValue(allocatable.devices, name) ?? 0) - (free[row] ?? 0);
+    const { free, idsFree } = nodes.deviceColumn(name);
+    // A device without an id that nobody claims is as good as used.
+    const left = Math.min(free[row] ?? 0, idsFree[row] ?? 0);
+    devices[name] = (ownValue(allocatable.devices, name) ?? 0) - left;
   }
   return {
     cpuMilli: (nodes.cpuAllocatable[row] ?? 0) - (nodes.cpuFree[row] ?? 0),

@@ -122,8 +122,10 @@ export function plainCell(options: PlainCellOptions): PreemptionCell {
     isReady: () => true,
     classOf,
     nodesFor: () => current.values(),
-    allows: (classKey, node) =>
-      (counts.get(keyOf(classKey, node)) ?? 0) < (options.perDomainMax ?? Number.POSITIVE_INFINITY),
+    refusal: (classKey, node) =>
+      (counts.get(keyOf(classKey, node)) ?? 0) < (options.perDomainMax ?? Number.POSITIVE_INFINITY)
+        ? undefined
+        : 'SpreadViolated',
     disruptionsLeft: (workload) => (disruptionsLeft[workload] ?? 1) - (disrupted.get(workload) ?? 0),
     accountOf,
     tenantSpec,

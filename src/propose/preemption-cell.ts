@@ -4,6 +4,7 @@ import type { TenantSpec } from '../model/kinds/tenant.js';
 import type { TenantAccount } from '../model/records.js';
 import type { ClassKey, PreemptionPlan } from './contract.js';
 import type { Occupant, OccupiedNode } from './occupants.js';
+import type { ParkReason } from './queue/cures.js';
 
 /** What planning needs to know of a class. */
 export interface PreemptingClass {
@@ -25,10 +26,10 @@ export interface PreemptionCell {
   /** Nodes that every filter lets the class onto, but for room: resources, devices and ports. */
   nodesFor(classKey: ClassKey): Iterable<OccupiedNode>;
   /**
-   * Whether neighbours let one more of the class onto it, what was assumed counted. Victims count as long as they have
-   * not ended: that is how the authority sees it when it holds.
+   * Why neighbours, its age or custom filters do not let one more of the class onto it, what was assumed counted;
+   * undefined if they do. Victims count as long as they have not ended: that is how the authority sees it when it holds.
    */
-  allows(classKey: ClassKey, node: string): boolean;
+  refusal(classKey: ClassKey, node: string): ParkReason | undefined;
   /** How many more replicas of `TENANT/WORKLOAD` may be disrupted now. */
   disruptionsLeft(workload: string): number;
   accountOf(tenant: string): TenantAccount;

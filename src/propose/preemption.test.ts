@@ -202,13 +202,6 @@ describe('what is on its way already', () => {
     expect(planFor(1, { nodes, classes: urgent })).toMatchObject({ plans: [], comesFree: [], without: [{}] });
   });
 
-  it('a replica that has a hold is not planned for a second time', () => {
-    const nodes = [occupiedNode('n1', { ...full, running: [occupant('a', { amount: { cpu: '4' } })] })];
-    const planner = new PreemptionPlanner(plainCell({ nodes, classes: urgent }));
-    const hold = { reservation: 'hold-1', node: 'n1' };
-    expect(shown(planner.plan('bank/urgent', pendingOf('bank/urgent', 1, { hold })))).toEqual([]);
-  });
-
   it('each plan counts what those before it took: room, victims, guarantee and neighbours', () => {
     const running = ['a', 'b', 'c', 'd'].map((name, index) => occupant(name, { priority: index }));
     const nodes = [

@@ -4,6 +4,7 @@ import { rankWeight } from '../model/rank.js';
 import type { ClassKey, PendingReplica, PreemptionPlan } from './contract.js';
 import type { OccupiedNode, Preemptor } from './occupants.js';
 import type { PreemptingClass, PreemptionCell } from './preemption-cell.js';
+import type { ParkReason } from './queue/cures.js';
 import { type Findings, type MayGoOn, nothingFound, RoomForClass } from './room-for-class.js';
 import type { Victims } from './victims.js';
 
@@ -15,6 +16,8 @@ export interface PreemptionResult {
   readonly without: readonly PendingReplica[];
   /** These were not looked at, or not to the end: there was no time left. */
   readonly later: readonly PendingReplica[];
+  /** Why nodes were passed over where room could be made: who finds none waits for these too. */
+  readonly refusals: ReadonlySet<ParkReason>;
   /** False: who would make room is being looked at, and until then there is no plan. */
   readonly isReady: boolean;
 }
@@ -44,6 +47,7 @@ export class PreemptionPlanner {
     const plans: PreemptionPlan[] = [];
     const comesFree: { replica: PendingReplica; node: string }[] = [];
     const without: PendingReplica[] = [];
+    const all: ReadonlySet<ParkReason>[] = [];
     const wanted = this.cell.classOf(classKey);
     let room: RoomForClass | undefined;
     // What can make no room for itself anyhow does not have the cell looked at.
@@ -52,8 +56,7 @@ export class PreemptionPlanner {
     let isHopeless = !mayAsk || !isReady;
     for (const [at, replica] of replicas.entries()) {
       const preemptor = wanted === undefined || isHopeless ? undefined : this.preemptor(wanted);
-      // One that holds already has its room, or awaits it.
-      if (replica.hold !== undefined || preemptor === undefined) {
+      if (preemptor === undefined) {
         without.push(replica);
         continue;
       }
@@ -62,12 +65,13 @@ export class PreemptionPlanner {
         const before = this.#cutShort.get(classKey);
         const findings = before?.rank === preemptor.rank ? before.findings : nothingFound();
         room = new RoomForClass(this.cell, classKey, preemptor, findings, mayGoOn);
+        all.push(findings.refusals);
       }
       const only = wanted?.isDaemon === true ? replica.slot : undefined;
       const best = room.isComplete && (isFirst || mayGoOn()) ? room.best(only, mayGoOn) : 'CutShort';
       if (best === 'CutShort') {
         this.keep(classKey, room);
-        return { plans, comesFree, without, later: replicas.slice(at), isReady };
+        return { plans, comesFree, without, later: replicas.slice(at), refusals: new Set(), isReady };
       }
       const isHarmless = best !== undefined && best.victims.harm.evictions === 0;
       const coming = isHarmless ? undefined : room.takeComing(only);
@@ -83,7 +87,14 @@ export class PreemptionPlanner {
       }
     }
     this.#cutShort.delete(classKey);
-    return { plans, comesFree, without, later: [], isReady };
+    return {
+      plans,
+      comesFree,
+      without,
+      later: [],
+      refusals: new Set(all.flatMap((some) => [...some])),
+      isReady,
+    };
   }
 
   private keep(classKey: ClassKey, room: RoomForClass): void {

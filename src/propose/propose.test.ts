@@ -214,45 +214,6 @@ describe('propose', () => {
     }
   });
 
-  it('binds a replica where its hold is, once nothing is awaited and its gang has started', () => {
-    const picture = new TestPicture();
-    picture.node('n1');
-    picture.node('n2');
-    picture.workload('web', { cpu: '8' });
-    const hold = { reservation: 'hold-1', node: 'n2' };
-    const [replica] = picture.pending('web', 1, { hold, gang: 'team' });
-    const held = (status: object, intent = 'Gang'): TurnResult => {
-      picture.put('Reservation', 'bank', 'hold-1', { intent, node: 'n2' });
-      picture.cell.apply(statusKey('Reservation', 'bank', 'hold-1'), { status });
-      picture.cell.unassume({ uid: 'uid-web-0-1' });
-      return propose(
-        picture.cell,
-        { classKey: 'bank/web-r1', replicas: replica === undefined ? [] : [replica] },
-        options,
-      );
-    };
-    expect(waitsOf(held({ state: 'Expired' }))).toEqual(['HoldGone']);
-    expect(waitsOf(held({ state: 'Held', awaits: [{ replica: 'x', uid: 'x', amounts: {} }] }))).toEqual([
-      'NodeFull',
-    ]);
-    expect(waitsOf(held({ state: 'Held' }))).toEqual(['GangIncomplete']);
-    picture.put('Gang', 'bank', 'team', { workload: 'web', minAvailable: 1 });
-    picture.cell.apply(statusKey('Gang', 'bank', 'team'), { status: { state: 'Committed' } });
-    expect(nodesOf(held({ state: 'Held' }))).toEqual(['n2']);
-    picture.put('Node', undefined, 'n2', { drain: {} });
-    expect(waitsOf(held({ state: 'Held' }))).toEqual(['Tainted']);
-  });
-
-  it('lets members of a gang that has not started wait', () => {
-    const picture = new TestPicture();
-    picture.node('n1');
-    picture.workload('web');
-    const replicas = picture.pending('web', 1, { gang: 'team' });
-    expect(waitsOf(propose(picture.cell, { classKey: 'bank/web-r1', replicas }, options))).toEqual([
-      'GangIncomplete',
-    ]);
-  });
-
   it('places a slot of a Daemon on its node and on no other', () => {
     const picture = new TestPicture();
     picture.node('n1');

@@ -1,7 +1,6 @@
 import { amountsOf } from '../model/amount.js';
 import { refusedByGrant } from '../model/asked.js';
 import { type Policy, policyRevision } from '../model/policy.js';
-import type { Reason } from '../model/reasons.js';
 import type { TenantAccount } from '../model/records.js';
 import { Candidates } from './candidates.js';
 import type { CellState } from './cell-state.js';
@@ -19,6 +18,7 @@ import { filters } from './filters/all.js';
 import type { View } from './filters/filter.js';
 import { quotaRoom } from './filters/quota.js';
 import { customRefusal, type Plugin, pluginNode, pluginWork } from './plugin.js';
+import type { ParkReason } from './queue/cures.js';
 import type { RankCache } from './rank-cache.js';
 import { schedulingClass } from './scheduling-class.js';
 import { type Surroundings, surroundingsOf } from './surroundings.js';
@@ -80,57 +80,11 @@ class TurnOf {
     const view: View = { cls, nodes: cell.nodes, around, ages: options.ages };
     const notes = new InputsNotes(cell, cls, options.ages, around);
     const anywhere: PendingReplica[] = [];
-    for (const replica of turn.replicas) {
-      if (replica.hold !== undefined || replica.gang !== undefined) notes.noteHold(replica);
-      const gang = replica.gang === undefined ? undefined : cell.gang(replica.tenant, replica.gang);
-      if (replica.hold !== undefined) this.#placeHeld(view, notes, replica, replica.hold);
-      else if (replica.gang !== undefined && gang?.status?.state !== 'Committed')
-        this.#wait(
-          replica,
-          'GangIncomplete',
-          `${replica.name} is a member of gang ${replica.gang}, which has not started`,
-        );
-      else if (cls.isDaemon) this.#placeOn(view, notes, replica, replica.slot);
+    for (const replica of turn.replicas)
+      if (cls.isDaemon) this.#placeOn(view, notes, replica, replica.slot);
       else anywhere.push(replica);
-    }
     if (anywhere.length > 0) this.#placeAnywhere(view, notes, anywhere);
     return this.#result(view, notes);
-  }
-
-  /** A hold is where it is: only whether the node still may take it is asked again, and whether the hold is ready. */
-  #placeHeld(
-    view: View,
-    notes: InputsNotes,
-    replica: PendingReplica,
-    hold: NonNullable<PendingReplica['hold']>,
-  ): void {
-    const held = this.cell.reservation(replica.tenant, hold.reservation);
-    if (held?.status?.state !== 'Held')
-      return this.#wait(replica, 'HoldGone', `hold ${hold.reservation} is ${held?.status?.state ?? 'gone'}`);
-    const awaits = held.status.awaits ?? [];
-    if (awaits.length > 0)
-      return this.#wait(
-        replica,
-        'NodeFull',
-        `hold ${hold.reservation} still waits for ${awaits.map((victim) => victim.replica).join(', ')}`,
-      );
-    const gang = replica.gang === undefined ? undefined : this.cell.gang(replica.tenant, replica.gang);
-    if (held.stored?.spec.intent === 'Gang' && gang?.status?.state !== 'Committed')
-      return this.#wait(
-        replica,
-        'GangIncomplete',
-        `gang ${replica.gang ?? ''} is ${gang?.status?.state ?? 'gone'}, not yet Committed`,
-      );
-    const row = this.cell.nodes.rowOf(hold.node);
-    if (row === undefined) return this.#wait(replica, 'NoNode', `there is no node ${hold.node}`);
-    notes.note(row);
-    for (const filter of filters) {
-      // What is there and what is left is the hold's own by now.
-      if (filter.level !== 'shape' && filter.name !== 'epoch' && filter.name !== 'gate') continue;
-      const says = refusal(view, filter, row);
-      if (says !== undefined) return this.#wait(replica, filter.reason, `node ${hold.node} ${says}`);
-    }
-    return this.#place(replica, row);
   }
 
   /** For slots that are of one node. */
@@ -209,7 +163,7 @@ class TurnOf {
     this.#placements.push(placement);
   }
 
-  #wait(replica: PendingReplica, reason: Reason, message: string): void {
+  #wait(replica: PendingReplica, reason: ParkReason, message: string): void {
     this.#waits.push({ replica, reason, message, reasons: [reason] });
   }
 
@@ -235,8 +189,6 @@ class TurnOf {
     const counts = entries.map(([{ reason }, { count }]) => `${count} ${reason}`).join(', ');
     const example = messageOf(view, furthest, rejected.rows);
     const reasons = new Set(entries.map(([{ reason }]) => reason));
-    // Room is asked about before neighbours, but it is made only where those are.
-    if (view.cls.affinity.some(({ isRequired }) => isRequired)) reasons.add('AffinityUnmet');
     return {
       reason: furthest.reason,
       message: `none of ${nodes} ${nodes === 1 ? 'node' : 'nodes'} takes it (${counts})${example === undefined ? '' : `: ${example}`}`,

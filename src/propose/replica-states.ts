@@ -10,6 +10,8 @@ export interface ReplicaState {
    * kept here so that a change of a replica is one look-up by its name and not one for everybody who follows it.
    */
   waitsAs: string | undefined;
+  /** It has been something else since the intake looked at it, and is what it was: what was under way for it is over. */
+  hasReturned: boolean;
 }
 
 const nobody: readonly never[] = [];
@@ -31,7 +33,10 @@ export class ReplicaStates {
     if (replicas === undefined) this.#byTenant.set(tenant, (replicas = new Map()));
     let state = replicas.get(name);
     if (state === undefined)
-      replicas.set(name, (state = { stored: undefined, status: undefined, waitsAs: undefined }));
+      replicas.set(
+        name,
+        (state = { stored: undefined, status: undefined, waitsAs: undefined, hasReturned: false }),
+      );
     return state;
   }
 

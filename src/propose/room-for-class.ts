@@ -4,6 +4,7 @@ import { type Candidate, CandidateOrder } from './candidate-order.js';
 import type { ClassKey } from './contract.js';
 import { obeysLimit, type OccupiedNode, type Preemptor, withOccupants } from './occupants.js';
 import type { PreemptionCell, SpokenFor } from './preemption-cell.js';
+import type { ParkReason } from './queue/cures.js';
 import { chooseVictims, compareHarm, type Harm, leastHarm, missingOn, type Victims } from './victims.js';
 
 // So many nodes that promise the same are compared closely; what tells them apart is little.
@@ -42,9 +43,16 @@ export interface Findings {
   readonly promised: Map<string, Promised>;
   /** A search that had found nothing yet had tried these: it goes on behind them, so it comes to an end. */
   readonly tried: ReadonlySet<string>;
+  /** Why nodes were passed over where room could be made. */
+  readonly refusals: Set<ParkReason>;
 }
 
-export const nothingFound = (): Findings => ({ lookedAt: new Map(), promised: new Map(), tried: new Set() });
+export const nothingFound = (): Findings => ({
+  lookedAt: new Map(),
+  promised: new Map(),
+  tried: new Set(),
+  refusals: new Set(),
+});
 
 /** Whether there is time left. In virtual time there always is: one seed gives one history. */
 export type MayGoOn = () => boolean;
@@ -112,7 +120,7 @@ export class RoomForClass {
       isCutShort = this.tried.length > 0 && !mayGoOn();
       if (isCutShort) break;
       this.tried.push(node.name);
-      if (!this.cell.allows(this.classKey, node.name)) continue;
+      if (!this.isAllowed(node.name)) continue;
       const victims = this.victimsOf(candidate, harm);
       if (victims === undefined) inVain.push({ candidate, mustBeat: harm });
       else compared += 1;
@@ -152,7 +160,7 @@ export class RoomForClass {
         const owner = node.portOwners[port];
         return owner === undefined || comes.has(owner);
       };
-      if (!ports.every(isPortFree) || !this.cell.allows(this.classKey, node.name)) continue;
+      if (!ports.every(isPortFree) || !this.isAllowed(node.name)) continue;
       this.found.promised.set(node.name, { amount: addAmounts(promised, amount), of: free });
       return node.name;
     }
@@ -185,6 +193,12 @@ export class RoomForClass {
     if (promised !== undefined) this.found.promised.set(node.name, { ...promised, of: comingOn(after) });
     this.replace(candidate, this.candidate(after), after);
     return spokenFor;
+  }
+
+  private isAllowed(node: string): boolean {
+    const refusal = this.cell.refusal(this.classKey, node);
+    if (refusal !== undefined) this.found.refusals.add(refusal);
+    return refusal === undefined;
   }
 
   private replace(candidate: Candidate, by: Candidate | undefined, node: OccupiedNode): void {

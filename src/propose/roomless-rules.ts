@@ -3,10 +3,11 @@ import type { ClassKey } from './contract.js';
 import { domainFilters, nodeFilters, shapeFilters } from './filters/all.js';
 import { devices } from './filters/devices.js';
 import type { NodeFilter, View } from './filters/filter.js';
-import { isStale } from './filters/freshness.js';
+import { freshness, isStale } from './filters/freshness.js';
 import { ports } from './filters/ports.js';
 import { resources } from './filters/resources.js';
 import { customRefusal, pluginNode, pluginWork } from './plugin.js';
+import type { ParkReason } from './queue/cures.js';
 import { schedulingClass } from './scheduling-class.js';
 import { surroundingsOf } from './surroundings.js';
 import type { VerdictOptions } from './verdicts.js';
@@ -15,8 +16,8 @@ import type { VerdictOptions } from './verdicts.js';
 export interface RoomlessRules {
   /** By what operator and agent say of the node: cheap, for a pass over all nodes. */
   takes(row: number): boolean;
-  /** By all the rest: who is there, how old what is known is, custom filters. */
-  allows(row: number): boolean;
+  /** By all the rest: who is there, how old what is known is, custom filters. Undefined: they allow it. */
+  refusal(row: number): ParkReason | undefined;
 }
 
 const aboutRoom: ReadonlySet<NodeFilter> = new Set([resources, devices, ports]);
@@ -46,15 +47,18 @@ export function roomlessRules(
       }
       return isTaken;
     },
-    allows: (row) => {
+    refusal: (row) => {
       const shape = nodes.shapeAt(row);
-      return (
-        shape !== undefined &&
-        !(cls.waitsWhenStale && isStale(view, row)) &&
-        !nodeRules.some((filter) => filter.rejects(view, row)) &&
-        !domainRules.some((filter) => filter.rejects(view, shape)) &&
-        !custom.some((filter) => customRefusal(filter, pluginWork(view), pluginNode(view, row)) !== undefined)
+      if (shape === undefined) return 'NoNode';
+      if (cls.waitsWhenStale && isStale(view, row)) return freshness.reason;
+      const refusing =
+        nodeRules.find((filter) => filter.rejects(view, row)) ??
+        domainRules.find((filter) => filter.rejects(view, shape));
+      if (refusing !== undefined) return refusing.reason;
+      const isRefused = custom.some(
+        (filter) => customRefusal(filter, pluginWork(view), pluginNode(view, row)) !== undefined,
       );
+      return isRefused ? 'PluginRefused' : undefined;
     },
   };
 }

@@ -4,6 +4,7 @@ import { BerthError } from '../model/errors.js';
 import type { DecisionSpec } from '../model/kinds/decision.js';
 import type { Leading, LeadingTerm } from '../model/ports.js';
 import { objectKey, statusKey } from '../model/records.js';
+import type { PendingReplica } from './contract.js';
 import { Scheduler } from './scheduler.js';
 import { CountingCore, MapRecords, ScriptedAuthority } from './small-cell.fixture.js';
 
@@ -86,6 +87,24 @@ describe('Scheduler', () => {
     expect(authority.proposals.map(({ replica }) => replica.name)).toEqual(['r1', 'r2', 'r3']);
     expect(decisions.filter(({ spec }) => spec.result === 'Placed')).toHaveLength(3);
     expect(authority.postponed).toEqual(['r4 NodeFull']);
+  });
+
+  it('[L1] a turn that runs out of time after it has told somebody to wait goes on in the next', async () => {
+    const { records, authority, core, forMs } = open();
+    const propose = core.propose.bind(core);
+    core.propose = (turn, at) => {
+      const result = propose(turn, at);
+      if (core.turns > 1) return result;
+      for (const { replica } of result.placements) core.unassume(replica);
+      // The first waits for what comes free; for the others nobody was looked for yet.
+      const [replica, ...later] = turn.replicas as [PendingReplica, ...PendingReplica[]];
+      const wait = { replica, reason: 'NodeFull', message: 'full', reasons: ['NodeFull'] } as const;
+      return { ...result, placements: [], waits: [wait], later };
+    };
+    records.offer(2, 0);
+    for (const name of ['r1', 'r2']) records.queue(name);
+    await forMs(1_000);
+    expect(authority.proposals.map(({ replica }) => replica.name).toSorted()).toEqual(['r1', 'r2']);
   });
 
   it('sends an operation whose outcome is not known again under its id, and proposes nothing else meanwhile', async () => {

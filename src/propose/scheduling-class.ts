@@ -55,6 +55,8 @@ export interface SchedulingClass {
   readonly spread: readonly Required<SpreadRule>[];
   /** Whether placing one replica changes what other nodes of its zone or region are worth. */
   readonly hasDomainRules: boolean;
+  /** Whether the tenant may be in a region. */
+  readonly isResident: (region: string) => boolean;
   readonly jurisdictionOf: (region: string) => string | undefined;
   /** The keys of the zones that replicas could be in beside a region. */
   readonly zonesBeside: (region: string) => readonly string[];
@@ -151,6 +153,14 @@ function makeClass(cell: CellState, key: ClassKey, tenant: string, revision: Rul
     .map(term);
   const affinity = (placement.affinity ?? []).map(term);
   const { freshness } = placement;
+  const residency = cell.tenant(tenant).spec?.residency ?? [];
+  const jurisdictionOf = (region: string): string | undefined => cell.regions.get(region)?.jurisdiction;
+  const zonesOf = (region: string): readonly string[] => cell.regions.get(region)?.zones ?? [];
+  const isResident = (region: string): boolean => {
+    if (residency.length === 0) return true;
+    const law = jurisdictionOf(region);
+    return law !== undefined && residency.includes(law);
+  };
   const isAtMostOne = template.execution === 'AtMostOne';
   return {
     key,
@@ -163,7 +173,7 @@ function makeClass(cell: CellState, key: ClassKey, tenant: string, revision: Rul
       .map(([name, count]) => ({ column: cell.nodes.deviceColumn(name), count })),
     ports: template.resources?.ports ?? [],
     charged: amountCharged(amounts),
-    residency: cell.tenant(tenant).spec?.residency ?? [],
+    residency,
     mayUsePools: cell.priorityClasses.get(spec.priorityClassName ?? 'default')?.recoveryPools === true,
     needsFence: isAtMostOne && workload?.onNodeLost?.action === 'Fence',
     driver: template.run.container === undefined ? 'process' : 'container',
@@ -179,11 +189,12 @@ function makeClass(cell: CellState, key: ClassKey, tenant: string, revision: Rul
     antiAffinity,
     spread,
     hasDomainRules: [...spread, ...affinity, ...antiAffinity].some(({ topology }) => topology !== 'Node'),
-    jurisdictionOf: (region) => cell.regions.get(region)?.jurisdiction,
+    isResident,
+    jurisdictionOf,
     zonesBeside: (region) => {
       let zones = zonesBeside.get(region);
       if (zones === undefined) {
-        zones = zonesAllowed(spec, region, (name) => cell.regions.get(name)?.zones ?? []);
+        zones = zonesAllowed(spec, region, { zonesOf, isResident });
         zonesBeside.set(region, zones);
       }
       return zones;

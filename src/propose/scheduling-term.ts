@@ -3,7 +3,7 @@ import type { Env } from '../env/env.js';
 import { type MonotonicInstant, msBetween, wallTimestamp } from '../env/instant.js';
 import type { Replica } from '../model/kinds/replica.js';
 import type { Actor, Authority, LeadingTerm, Outcome, Proposal, Records } from '../model/ports.js';
-import { type Reason, reasonTable } from '../model/reasons.js';
+import { reasonTable } from '../model/reasons.js';
 import { type LeaseRecord, leaseKey, sameEpoch, shownEpoch, statusKey } from '../model/records.js';
 import type { ReplicaState } from './replica-states.js';
 import type {
@@ -16,18 +16,19 @@ import type {
   TurnResult,
 } from './contract.js';
 import { Explanations } from './explanations.js';
-import { type GangCore, GangDriver } from './gang-driver.js';
-import { HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
+import type { GangCore, GangDriver } from './gang-driver.js';
+import { type HeldReplicas, type ReadyHold, statusIn } from './held-replicas.js';
 import { Intake } from './intake.js';
 import { KeptRefusals } from './kept-refusals.js';
 import { outcomeOfError } from './outcome-of-error.js';
 import { type DecisionSink, OpenDecision } from './open-decision.js';
 import { type Batching, Outbox, type Sent } from './outbox.js';
 import { Patience } from './patience.js';
-import type { Easing } from './queue/cures.js';
+import type { Easing, ParkReason } from './queue/cures.js';
 import { type LotTurn, PendingQueue } from './queue/pending-queue.js';
 import { RetrySender } from './retry-sender.js';
 import type { SchedulerCounters } from './scheduler-counters.js';
+import { type TermShape, wholeTerm } from './term-shape.js';
 
 /** The pure core as the shell uses it: a picture of the cell, and what to do with a turn of the queue. */
 export interface SchedulingCore extends GangCore {
@@ -39,7 +40,7 @@ export interface SchedulingCore extends GangCore {
   /** It could not say who would make room: it has to look at too many nodes for one stretch. */
   readonly isLooking: boolean;
   /** Looks on for a stretch. Once it has seen enough, the reasons that it may have a cure for. */
-  look(): readonly Reason[];
+  look(): readonly ParkReason[];
   /** What got easier since the last call without a record that says so. */
   takeEasings(): readonly Easing[];
 }
@@ -57,6 +58,9 @@ export interface TermParts {
   readonly name: string;
   readonly server: string;
   readonly isOwn: (tenant: string, workload: string) => boolean;
+  /** How often everything that is parked is tried again, in case a wake-up was missed. Infinity: never. */
+  readonly sweepEveryMs?: number;
+  readonly shape?: TermShape;
   readonly counters: SchedulerCounters;
   readonly onProblem: (message: string) => void;
 }
@@ -77,7 +81,8 @@ const sliceMs = 8;
 const planningMs = 1.5 * sliceMs;
 const recordsPerSlice = 2_000;
 const wakeEveryMs = 20;
-const sweepMs = 60_000;
+const sweepEveryMsUsual = 60_000;
+const restMsMax = 60_000;
 // No record says that a node was heard of again: who waits for that looks for itself. So does who waits for room that
 // others could be made to leave: nearly every change could have eased that, and to look is dear.
 const faintEveryMs = 2_000;
@@ -103,6 +108,7 @@ export class SchedulingTerm {
   readonly #signal: AbortSignal;
   /** In the ids of operations: terms and shards never share one. */
   readonly #idPart: string;
+  readonly #sweepEveryMs: number;
   #operations = 0;
   #wokenAtMs = 0;
   #sweptAtMs = 0;
@@ -116,6 +122,8 @@ export class SchedulingTerm {
     private readonly term: LeadingTerm,
   ) {
     const { env, records, authority, core, isOwn, lease, name } = parts;
+    const { Held, Gangs, cures } = parts.shape ?? wholeTerm;
+    this.#sweepEveryMs = parts.sweepEveryMs ?? sweepEveryMsUsual;
     this.#startedAt = env.clock.monotonic();
     this.#signal = term.signal;
     this.#idPart = `${lease}.${shownEpoch(term.epoch)}`;
@@ -126,7 +134,7 @@ export class SchedulingTerm {
     const { random } = env;
     const onJoin = (lot: string, replica: PendingReplica): void => this.#explanations.joins(lot, replica);
     this.#queue = new PendingQueue({ random, backoff, turnMax, onReturn: onJoin });
-    this.#held = new HeldReplicas({ records, random, backoff });
+    this.#held = new Held({ records, random, backoff });
     this.#explanations = new Explanations({
       ...{ authority, records, env, nowMs, onNews, actor: this.#actor },
       waitingIn: (lot) => this.#queue.waitingIn(lot),
@@ -135,9 +143,11 @@ export class SchedulingTerm {
     });
     const patience = new Patience({ env, nowMs });
     this.#sender = new RetrySender({ env, nowMs, patience, records, signal: this.#signal });
-    this.#gangs = new GangDriver({
+    this.#gangs = new Gangs({
       ...{ authority, records, env, core, nowMs, onNews, actor: this.#actor, sender: this.#sender, isOwn },
       ...{ policyRevision: parts.policyRevision, idPart: this.#idPart },
+      ...{ cures, sweepEveryMs: this.#sweepEveryMs },
+      isGuaranteed: (tenant) => this.#queue.shares.isGuaranteed(tenant),
       snapshotAgeMs: () => this.snapshotAgeMs,
       openDecision: (tenant, draft) => this.#openDecision(tenant, draft),
       onWait: (replica, why) => this.#explanations.replicaWaits(replica, why),
@@ -148,6 +158,7 @@ export class SchedulingTerm {
         queue: this.#queue,
         held: this.#held,
         gangs: this.#gangs,
+        cures,
         cell: core,
         isOwn,
         onNews,
@@ -220,7 +231,7 @@ export class SchedulingTerm {
   /** One stretch of work. Whether there is more to do at once. */
   #work(): boolean {
     const fromMs = this.#nowMs();
-    if (fromMs - this.#sweptAtMs >= sweepMs) this.#sweep(fromMs);
+    if (fromMs - this.#sweptAtMs >= this.#sweepEveryMs) this.#sweep(fromMs);
     this.#intake.takeEasings();
     if (fromMs - this.#wokenAtMs >= wakeEveryMs) {
       this.#wokenAtMs = fromMs;
@@ -229,8 +240,7 @@ export class SchedulingTerm {
     }
     if (fromMs - this.#faintAtMs >= faintEveryMs) {
       this.#faintAtMs = fromMs;
-      this.#queue.wake('NodeStale');
-      if (this.#intake.hasFaintCures) this.#gangs.cured();
+      if (this.#intake.hasFaintCures) this.#gangs.cured(this.#intake.faintAbove);
       this.#intake.wakeUpFaintly();
     }
     if (this.parts.core.isLooking) this.#look();
@@ -267,10 +277,8 @@ export class SchedulingTerm {
   #restMs(): number {
     const nowMs = this.#nowMs();
     const dues = [
-      this.#sweptAtMs + sweepMs,
-      this.#intake.hasFaintCures || this.#queue.isParkedUnder('NodeStale')
-        ? this.#faintAtMs + faintEveryMs
-        : undefined,
+      this.#sweptAtMs + this.#sweepEveryMs,
+      this.#intake.hasFaintCures || this.#intake.waitsForTime ? this.#faintAtMs + faintEveryMs : undefined,
       this.#intake.hasCures ? this.#wokenAtMs + wakeEveryMs : undefined,
       this.#queue.nextDueMs,
       this.#held.nextDueMs,
@@ -279,11 +287,12 @@ export class SchedulingTerm {
       this.#explanations.nextDueMs,
     ];
     const nextMs = Math.min(...dues.filter((due) => due !== undefined));
-    return Math.max(1, nextMs - nowMs);
+    return Math.max(1, Math.min(nextMs - nowMs, restMsMax));
   }
 
   #schedule(turn: LotTurn, stretchFromMs: number): void {
     const { core, records, counters } = this.parts;
+    if (this.#areWithoutGang(turn)) return;
     const version = records.version;
     const mayGoOn = (): boolean => this.#nowMs() - stretchFromMs < planningMs;
     const result = core.propose(turn, { version, ageMs: this.snapshotAgeMs, mayGoOn });
@@ -310,9 +319,9 @@ export class SchedulingTerm {
     if (receipt === decision.name) decision.proposed();
     const waiting = result.later.map(({ uid }) => uid);
     for (const { replica } of result.waits) waiting.push(replica.uid);
-    // Where time ran out nothing is parked, as long as each turn places somebody.
-    const told = placed > 0 && result.later.length > 0 ? [] : result.waits;
-    const reasons = new Set<TurnResult['waits'][number]['reason']>();
+    // Where time ran out nothing is parked: room may be found for those that were not looked at.
+    const told = result.later.length > 0 ? [] : result.waits;
+    const reasons = new Set<ParkReason>();
     for (const wait of told) for (const reason of wait.reasons) reasons.add(reason);
     // Without a reason nothing could wake it; the one that is told is one of them.
     const [first] = told;
@@ -324,6 +333,14 @@ export class SchedulingTerm {
         message: first.message,
         decision: receipt,
       });
+  }
+
+  /** A gang that is made anew has not started, and its members wait with it and no longer in the queue. */
+  #areWithoutGang({ replicas }: LotTurn): boolean {
+    const [first] = replicas;
+    if (first?.gang === undefined || this.#gangs.hasStarted(first.tenant, first.gang)) return false;
+    for (const replica of replicas) this.#intake.lookAgain(replica, this.#nowMs());
+    return true;
   }
 
   #openDecision(tenant: string, draft: DecisionDraft): OpenDecision {

@@ -1,10 +1,10 @@
 import { rejectedNamesMax } from '../model/kinds/decision.js';
-import type { Reason } from '../model/reasons.js';
+import type { ParkReason } from './queue/cures.js';
 
 /** What rejected nodes: a filter of ours or somebody's own. */
 export interface Rejecter {
   readonly name: string;
-  readonly reason: Reason;
+  readonly reason: ParkReason;
 }
 
 export interface Rejected {

@@ -8,12 +8,17 @@ import type { PreemptionResult } from './preemption.js';
 export function withRoomMade(
   { replicas }: Turn,
   before: TurnResult,
-  { plans, later }: Pick<PreemptionResult, 'plans' | 'later'>,
+  { plans, later, refusals }: Pick<PreemptionResult, 'plans' | 'later' | 'refusals'>,
 ): TurnResult {
-  if (plans.length + later.length === 0) return before;
+  if (plans.length + later.length + refusals.size === 0) return before;
   const postponed = new Set(later.map(({ uid }) => uid));
   const planned = new Set(plans.map(({ replica }) => replica.uid));
-  const waits = before.waits.filter(({ replica: { uid } }) => !planned.has(uid) && !postponed.has(uid));
+  const waits = before.waits
+    .filter(({ replica: { uid } }) => !planned.has(uid) && !postponed.has(uid))
+    .map((wait) =>
+      refusals.size === 0 ? wait : { ...wait, reasons: [...new Set([...wait.reasons, ...refusals])] },
+    );
+  if (plans.length + later.length === 0) return { ...before, waits };
   const { reason: _, inputs, ...draft } = before.decision;
   const [first] = waits;
   const placed = before.placements.length + plans.length;

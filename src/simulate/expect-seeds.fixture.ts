@@ -18,7 +18,7 @@ const calm: readonly string[] = ['durations', 'zone-lost'];
 
 /** How many seeds of a small world are run: few of those that last long. */
 export const seedsOf = (scenario: Scenario): number =>
-  calm.includes(scenario.name) ? 2 : isLong(scenario) ? 4 : 18;
+  scenario.seedsWhole ?? (calm.includes(scenario.name) ? 2 : isLong(scenario) ? 4 : 18);
 
 /** One half of the small ones: files of tests run beside each other. */
 export const smallScenarios = (half: 0 | 1): readonly Scenario[] =>

@@ -14,6 +14,7 @@ import { h11 } from './scenarios/lost-copy.js';
 import { lostDirectory } from './scenarios/lost-directory.js';
 import { newLeader } from './scenarios/new-leader.js';
 import { nodeDeleted } from './scenarios/node-deleted.js';
+import { seedsMissing } from './scenarios/parked/parked-scenarios.js';
 import { preemption } from './scenarios/preemption.js';
 import { strandedHold } from './scenarios/stranded-hold.js';
 import { swarm } from './scenarios/swarm.js';
@@ -65,6 +66,10 @@ const worldsOfDefect: Readonly<Record<ControllerDefectName, readonly Scenario[]>
 
 /** In which worlds a defect is tried, and what must be said of it. */
 export function trialOf(mutant: Mutant): Trial {
+  if (mutant.kind === 'wake') {
+    const { scenario, seedAt } = seedsMissing(mutant.name);
+    return { mutant, scenarios: [scenario], seedAt };
+  }
   if (mutant.kind !== 'duration') return { mutant, scenarios: worldsOf(mutant) };
   const promise = timedPromises.find(({ mutants }) => mutants[mutant.name] !== undefined);
   if (promise === undefined) throw new Error(`no promise is broken by ${mutant.name}`);
@@ -91,7 +96,7 @@ function worldsOfEpoch(name: CheckName): readonly Scenario[] {
   return refusing.filter(({ mustRefuse = [] }) => mustRefuse.some((pair) => name === `epoch.${pair}`));
 }
 
-function worldsOf(mutant: Exclude<Mutant, { kind: 'duration' }>): readonly Scenario[] {
+function worldsOf(mutant: Exclude<Mutant, { kind: 'duration' | 'wake' }>): readonly Scenario[] {
   switch (mutant.kind) {
     case 'check': {
       const epochs = worldsOfEpoch(mutant.name);

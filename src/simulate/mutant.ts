@@ -1,19 +1,21 @@
 import { type CheckName, checkNames, untriedChecks } from '../commit/checks.js';
 import { type ControllerDefectName, controllerDefectNames } from './controller-defects.js';
 import { type FenceTermName, fenceTermNames } from './fence-terms.js';
+import { type WakeDefectName, wakeDefectNames } from './wake-defects.js';
 import { type WatchDefectName, watchDefectNames } from './watch-defects.js';
 import { type WrongDurationName, wrongDurationNames } from './wrong-durations.js';
 
 /**
  * A planted defect: a check of the authority that is switched off, a term of the fence that is left out, a controller that
- * counts wrongly, a watch that leaves out changes, or a wrong duration.
+ * counts wrongly, a watch that leaves out changes, a wrong duration, or a scheduler that forgets to wake what waits.
  */
 export type Mutant =
   | { readonly kind: 'check'; readonly name: CheckName }
   | { readonly kind: 'fenceTerm'; readonly name: FenceTermName }
   | { readonly kind: 'controller'; readonly name: ControllerDefectName }
   | { readonly kind: 'watch'; readonly name: WatchDefectName }
-  | { readonly kind: 'duration'; readonly name: WrongDurationName };
+  | { readonly kind: 'duration'; readonly name: WrongDurationName }
+  | { readonly kind: 'wake'; readonly name: WakeDefectName };
 
 /** All defects, but for checks behind which another refuses the same. */
 export const mutants: readonly Mutant[] = [
@@ -24,6 +26,7 @@ export const mutants: readonly Mutant[] = [
   ...controllerDefectNames.map((name): Mutant => ({ kind: 'controller', name })),
   ...watchDefectNames.map((name): Mutant => ({ kind: 'watch', name })),
   ...wrongDurationNames.map((name): Mutant => ({ kind: 'duration', name })),
+  ...wakeDefectNames.map((name): Mutant => ({ kind: 'wake', name })),
 ];
 
 /** The defects of these names, or of these groups: `fence` is every one whose name begins with `fence.`. */

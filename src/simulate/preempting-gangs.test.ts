@@ -56,6 +56,7 @@ describe('gangs, carried out by the real authority', () => {
       {
         nowMs,
         jitter: 0,
+        curedByTime: [],
         reserving: others.map(viewOf).filter(({ state }) => state === 'Reserving'),
         plan: (replicas, atLeast) =>
           new GangPlanning(planning, replicas, atLeast).goOn({

@@ -11,6 +11,8 @@ export interface Trial {
   readonly shows?: RegExp;
   /** The whole run is judged, and not only safety while faults go on. */
   readonly untilEnd?: boolean;
+  /** The seed of a turn, where something would come of it with some seeds only. */
+  readonly seedAt?: (turn: number, from: number) => number;
 }
 
 /** One defect put in on purpose, and who noticed. */
@@ -47,13 +49,13 @@ export async function* runMutants(
 }
 
 async function runMutant(
-  { mutant, scenarios, shows, untilEnd = false }: Trial,
+  { mutant, scenarios, shows, seedAt, untilEnd = false }: Trial,
   seedsMax: number,
   from: number,
 ): Promise<MutantResult> {
   for (let turn = 0; turn < seedsMax; turn++) {
     const scenario = scenarios[turn % scenarios.length] as Scenario;
-    const seed = from + Math.floor(turn / scenarios.length);
+    const seed = seedAt?.(turn, from) ?? from + Math.floor(turn / scenarios.length);
     const { violations } = await runSeed(scenario, {
       ...{ seed, mutant, isSafetyOnly: !untilEnd },
       ...(shows !== undefined && { shows }),

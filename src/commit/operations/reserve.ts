@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { addAmounts, type Amount, amountOf, amountsOf, subtractAmounts } from '../../model/amount.js';
 import { amountsAsked } from '../../model/asked.js';
+import { freeOn } from '../../model/free-on.js';
 import type { ReplicaStatus } from '../../model/kinds/replica.js';
 import type { Reservation, ReservationStatus } from '../../model/kinds/reservation.js';
 import type { Charge } from '../../model/parts/charge.js';
@@ -213,7 +214,7 @@ function awaitsOf(
 ): readonly Awaited[] | Rejection {
   const awaits: Awaited[] = [];
   const seen = new Set<string>();
-  let missing = beyond(wanted, subtractAmounts(account.allocatable, account.used));
+  let missing = beyond(wanted, freeOn(account));
   let open = least(missing, wanted);
   for (const ref of victims) {
     const victim = findVictim(draft, ref);

@@ -1,6 +1,6 @@
-import type { Reason } from '../../model/reasons.js';
 import type { NodeAgeMs } from '../contract.js';
 import type { NodeDomain, NodeShape, NodeTable } from '../node-table.js';
+import type { ParkReason } from '../queue/cures.js';
 import type { SchedulingClass } from '../scheduling-class.js';
 import type { Surroundings } from '../surroundings.js';
 
@@ -20,7 +20,7 @@ export type Filter = ShapeFilter | NodeFilter | DomainFilter;
 
 interface Named {
   readonly name: string;
-  readonly reason: Reason;
+  readonly reason: ParkReason;
 }
 
 /** On what operator and agent say of a node: asked once for all nodes that say the same. */

@@ -5,11 +5,7 @@ export const residency: ShapeFilter = {
   level: 'shape',
   name: 'residency',
   reason: 'ResidencyNotAllowed',
-  rejects: (cls, shape) => {
-    if (cls.residency.length === 0) return false;
-    const law = cls.jurisdictionOf(shape.region);
-    return law === undefined || !cls.residency.includes(law);
-  },
+  rejects: (cls, shape) => !cls.isResident(shape.region),
   says: (cls, shape) =>
     `is in region ${shape.region}, under ${cls.jurisdictionOf(shape.region) ?? 'no known law'}; tenant ${cls.tenant} must stay in ${cls.residency.join(', ')}`,
 };

@@ -33,7 +33,7 @@ function uneven({ cls, around }: View, where: NodeDomain): string | undefined {
   for (const { topology, mode, maxSkew } of cls.spread) {
     if (mode !== 'Required' || topology === 'Node') continue;
     const counts = topology === 'Zone' ? around.own.zones : around.own.regions;
-    const { domain, here, fewest } = spreadCounts(cls.spec, topology, where, counts, cls.zonesBeside);
+    const { domain, here, fewest } = spreadCounts(cls.spec, topology, where, counts, cls);
     if (here + 1 - fewest > maxSkew)
       return `${domain} would have ${here + 1} replicas of ${cls.spec.workload} and another ${fewest}; at most ${maxSkew} more`;
   }

@@ -3,9 +3,9 @@ import type { Cure } from './cures.js';
 import { CuresOfAMoment } from './cures-of-a-moment.js';
 import type { WakeScope } from './parked-lots.js';
 
-function wakesOf(...cures: readonly Omit<Cure, 'isFaint'>[]): readonly unknown[] {
+function wakesOf(...cures: readonly Omit<Cure, 'change' | 'isFaint'>[]): readonly unknown[] {
   const moment = new CuresOfAMoment();
-  for (const cure of cures) moment.add({ ...cure, isFaint: false });
+  for (const cure of cures) moment.add(cure);
   const wakes: unknown[] = [];
   const wake = (reason: string, scope?: WakeScope): void => void wakes.push([reason, scope]);
   moment.wake({ wake });

@@ -1,6 +1,5 @@
 import type { Amount } from '../../model/amount.js';
-import type { Reason } from '../../model/reasons.js';
-import type { Cure } from './cures.js';
+import { type Cure, lowerOf, type Outranked, type ParkReason } from './cures.js';
 import type { PendingQueue } from './pending-queue.js';
 import { mostOf } from './room.js';
 
@@ -9,24 +8,37 @@ interface Cured {
   readonly tenants: Set<string>;
   /** Of each resource the most that one change has left room for. */
   room: Amount | undefined;
+  /** The lowest rank that somebody came with who can be asked to leave. */
+  above: Outranked | undefined;
 }
 
 /** Cures put together until it is time to wake: a thousand changes of a moment wake once. Bounded by tenants. */
 export class CuresOfAMoment {
-  readonly #byReason = new Map<Reason, Cured>();
+  readonly #byReason = new Map<ParkReason, Cured>();
 
   get size(): number {
     return this.#byReason.size;
   }
 
-  add({ reasons, tenant, room }: Cure): void {
+  /** The lowest rank that one must be above for whom all of them are; undefined: some are for others as well. */
+  get above(): Outranked | undefined {
+    let lowest: Outranked | undefined;
+    for (const { isForAll, tenants, room, above } of this.#byReason.values()) {
+      if (isForAll || tenants.size > 0 || room !== undefined || above === undefined) return undefined;
+      lowest = lowerOf(lowest, above);
+    }
+    return lowest;
+  }
+
+  add({ reasons, tenant, room, above }: Omit<Cure, 'change' | 'isFaint'>): void {
     for (const reason of reasons) {
       let cured = this.#byReason.get(reason);
       if (cured === undefined) {
-        cured = { isForAll: false, tenants: new Set(), room: undefined };
+        cured = { isForAll: false, tenants: new Set(), room: undefined, above: undefined };
         this.#byReason.set(reason, cured);
       }
       if (tenant !== undefined) cured.tenants.add(tenant);
+      else if (above !== undefined) cured.above = lowerOf(cured.above, above);
       else if (room === undefined) cured.isForAll = true;
       else if (!cured.isForAll) cured.room = cured.room === undefined ? room : mostOf(cured.room, room);
     }
@@ -34,9 +46,12 @@ export class CuresOfAMoment {
 
   /** Wakes what they could cure, and forgets them. */
   wake(queue: Pick<PendingQueue, 'wake'>): void {
-    for (const [reason, { isForAll, tenants, room }] of this.#byReason) {
+    for (const [reason, { isForAll, tenants, room, above }] of this.#byReason) {
       if (isForAll) queue.wake(reason);
-      else if (room !== undefined) queue.wake(reason, { room });
+      else {
+        if (room !== undefined) queue.wake(reason, { room });
+        if (above !== undefined) queue.wake(reason, { above });
+      }
       for (const tenant of tenants) queue.wake(reason, { tenant });
     }
     this.#byReason.clear();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Reason, reasons } from '../../model/reasons.js';
 import { emptyTenantAccount, emptyWorkloadAccount, type NodeAccount } from '../../model/records.js';
-import { curesOf, curesOfEasing } from './cures.js';
+import { allCures, type ParkReason, parkReasons } from './cures.js';
+
+const { ofRecord: curesOf, ofEasing: curesOfEasing } = allCures;
 
 const account: NodeAccount = {
   gate: { state: 'Open', since: '2026-01-01T00:00:00Z' },
@@ -22,7 +23,8 @@ const agent = (drivers: readonly string[]) => ({ status: { agent: { drivers } } 
 const changes = {
   'a node comes': ['/o/Node/_/n', undefined, node],
   'a node is registered': ['/a/node/n', undefined, account],
-  'a node is gone': ['/a/node/n', account, undefined],
+  'a node shows its status for the first time': ['/s/Node/_/n', undefined, agent([])],
+  'a node has its first epoch': ['/e/n', undefined, {}],
   'a node gets emptier': ['/a/node/n', account, { ...account, used: { cpuMilli: 3_000 } }],
   'a node offers more': ['/a/node/n', account, { ...account, allocatable: { cpuMilli: 9_000 } }],
   'a device is given up': ['/a/node/n', account, { ...account, claims: { ...account.claims, devices: {} } }],
@@ -30,8 +32,14 @@ const changes = {
   'a port is given up': ['/a/node/n', account, { ...account, claims: { ...account.claims, ports: {} } }],
   'a neighbour leaves': ['/a/node/n', account, { ...account, revisions: { 'fraud/web-1': 1 } }],
   'a gate opens': ['/a/node/n', { ...account, gate: { ...account.gate, state: 'Closed' } }, account],
+  'a gate closes': ['/a/node/n', account, { ...account, gate: { ...account.gate, state: 'Closed' } }],
   'a node registers again': ['/e/n', {}, {}],
   'a taint goes': ['/o/Node/_/n', { ...node, spec: { taints: [{ key: 'a' }] } }, node],
+  'a node that was being deleted is another one': [
+    '/o/Node/_/n',
+    { ...node, metadata: { ...node.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    node,
+  ],
   'a label changes': ['/o/Node/_/n', node, { ...node, metadata: { labels: {} } }],
   'an agent has another driver': ['/s/Node/_/n', agent([]), agent(['process'])],
   'an agent runs processes of more tenants': [
@@ -56,17 +64,20 @@ const changes = {
   ],
   'replicas of a workload come or go': ['/a/workload/fraud/web', undefined, emptyWorkloadAccount],
   'a revision comes': ['/o/WorkloadRevision/fraud/web-2', undefined, {}],
-  'a gang starts': ['/s/Gang/fraud/web', {}, {}],
 } as const;
 
-const comes = ['a node comes', 'a node is registered'] as const;
-const shown = [
-  ...comes,
+const comes = [
+  ...(['a node comes', 'a node is registered'] as const),
+  ...(['a node shows its status for the first time', 'a node has its first epoch'] as const),
+] as const;
+const changed = [
   'a taint goes',
+  'a node that was being deleted is another one',
   'a label changes',
   'an agent has another driver',
   'an agent runs processes of more tenants',
 ] as const;
+const shown = [...comes, ...changed] as const;
 const frees = [
   ...(['a node gets emptier', 'a node offers more', 'a device is given up', 'a device is found'] as const),
   'a port is given up',
@@ -76,18 +87,18 @@ const room = [
   ...frees,
   ...(['a tenant uses less of its guarantee', 'a tenant changes'] as const),
   ...(['a priority class changes', 'a priority class is gone'] as const),
-  ...(['a workload may be disrupted more', 'a workload is disrupted less'] as const),
+  ...(['a workload may be disrupted more', 'a workload is disrupted less', 'a gate closes'] as const),
 ] as const;
 const neighbours = [
   'a neighbour leaves',
   'replicas of a workload come or go',
   'a workload is disrupted less',
 ] as const;
-const quota = ['a tenant uses less', 'a tenant is granted more', 'a tenant changes'] as const;
+const quota = ['a tenant uses less', 'a tenant is granted more'] as const;
 const opens = [...comes, 'a gate opens', 'a node registers again'] as const;
 
-/** All that cures each reason. Whoever hears one that nothing cures backs off, and is not parked. */
-const cured: Readonly<Record<Reason, readonly (keyof typeof changes)[]>> = {
+/** All that cures each reason. */
+const cured: Readonly<Record<ParkReason, readonly (keyof typeof changes)[]>> = {
   NodeFull: room,
   DeviceTaken: room,
   PortTaken: room,
@@ -102,34 +113,19 @@ const cured: Readonly<Record<Reason, readonly (keyof typeof changes)[]>> = {
   FenceUnsupported: [...shown, 'a workload relies on its fence no more'],
   PoolReserved: [...shown, 'a priority class changes', 'a priority class is gone'],
   DriverMissing: shown,
-  AntiAffinity: [...shown, ...neighbours, 'a node is gone', 'a revision comes'],
-  AffinityUnmet: [...shown, ...neighbours],
-  SpreadViolated: [...shown, ...neighbours, 'a region changes', 'a region is gone'],
+  AntiAffinity: [...shown, ...neighbours, 'a revision comes'],
+  AffinityUnmet: [...changed, ...neighbours],
+  SpreadViolated: [...shown, ...neighbours, 'a tenant changes', 'a region changes', 'a region is gone'],
   PluginRefused: [...shown, ...frees],
   GateClosed: opens,
   NodeChanged: opens,
-  NodeStale: opens,
+  NodeStale: comes,
   NoNode: comes,
   ReplicaChanged: ['a revision comes'],
-  GangIncomplete: ['a gang starts'],
-  FenceUnsound: [],
-  SlotTaken: [],
-  AlreadyBound: [],
-  HoldGone: [],
-  DisruptionLimit: [],
-  RankTooLow: [],
-  StaleEpoch: [],
-  TooManyVictims: [],
-  NotTaken: [],
-  NotOwner: [],
-  NoSuchEdge: [],
-  GangCommitted: [],
-  EndpointsChanged: [],
-  Contended: [],
 };
 
 describe('what is parked under a reason is woken by exactly these changes', () => {
-  it.each(reasons)('%s', (reason) => {
+  it.each(parkReasons)('%s', (reason) => {
     const waking = Object.entries(changes)
       .filter(([, [key, before, after]]) =>
         curesOf(key, before, after).some((cure) => cure.reasons.includes(reason)),
@@ -148,6 +144,8 @@ describe('what a change can cure', () => {
     ['a workload is scaled', '/o/Workload/fraud/web', { spec: { replicas: 1 } }, { spec: { replicas: 2 } }],
     ['a workload comes', '/o/Workload/fraud/web', undefined, { ...lost('Fence'), ...limit(1) }],
     ['a lease is renewed', '/l/scheduler', {}, {}],
+    ['a node is gone', '/a/node/n', account, undefined],
+    ['a gang starts', '/s/Gang/fraud/web', {}, {}],
   ])('is nothing when %s', (_, key, before, after) => {
     expect(curesOf(key, before, after)).toEqual([]);
   });
@@ -161,7 +159,6 @@ describe('what a change can cure', () => {
       changes['a workload relies on its fence no more'],
       changes['replicas of a workload come or go'],
       changes['a neighbour leaves'],
-      changes['a gang starts'],
     ])
       expect(curesOf(key, before, after).map(({ tenant }) => tenant)).toEqual(['fraud']);
   });
@@ -171,6 +168,17 @@ describe('what a change can cure', () => {
       { room: { cpuMilli: 5_000 }, isFaint: false },
       { room: { cpuMilli: 8_000 }, isFaint: true },
     ]);
+  });
+
+  it('[L10] is for those alone that may rank above a replica which comes and can be asked to leave', () => {
+    const above = { priority: 5, isBorrowed: true };
+    expect(curesOfEasing({ kind: 'Came', above }, undefined)).toMatchObject([
+      { change: 'VictimsEased', above, isFaint: true },
+    ]);
+  });
+
+  it('is time for what no record says', () => {
+    expect(allCures.ofTime().reasons).toEqual(['PluginRefused', 'NodeStale']);
   });
 
   it('is room, quota, neighbours and victims when something that was on its way is given up', () => {

@@ -5,21 +5,21 @@ import type { Workload } from '../../model/kinds/workload.js';
 import type { Reason } from '../../model/reasons.js';
 import type { NodeAccount, TenantAccount, WorkloadAccount } from '../../model/records.js';
 
-/** Changes of the cell that can let somebody run who could not. */
-type Change =
+/** Changes of the cell that can let a waiting replica run. */
+export type Change =
   /** A part of a node is there that was not. */
   | 'NodeCame'
-  | 'NodeGone'
-  /** There is more room on a node, so much now. */
+  /** A node has more room. */
   | 'NodeFreed'
-  /** Its gate or its epoch. */
+  /** The gate of a node opened, or the node has another epoch. */
   | 'NodeOpened'
-  /** What its operator or its agent say of it. */
+  /** What the operator or the agent says of a node. */
   | 'NodeChanged'
-  /** Somebody may be asked to leave who could not be: ranks, limits, neighbours, and what is free beside. */
+  /** Some replica may be asked to leave that could not be before, or what was to come free does not: ranks, limits, neighbours. */
   | 'VictimsEased'
   /** Replicas of a tenant came or went. */
   | 'NeighboursChanged'
+  /** A tenant uses less of its grant, or has another one. */
   | 'TenantFreed'
   /** A tenant uses less of its guarantee: its next replica may be guaranteed, and preempt. */
   | 'GuaranteeFreed'
@@ -28,23 +28,31 @@ type Change =
   | 'PriorityChanged'
   | 'WorkloadChanged'
   | 'RevisionChanged'
-  | 'GangChanged';
+  /** Neither that a node was heard of again shows in a record, nor everything that a custom filter may look at. */
+  | 'TimePassed';
 
-// Room is made too: whatever lets somebody preempt can cure these.
+// Room is made too: whatever lets a replica preempt can cure these.
 const room = [
-  ...['NodeCame', 'NodeFreed', 'VictimsEased', 'GuaranteeFreed', 'TenantChanged', 'PriorityChanged'],
+  ...([
+    'NodeCame',
+    'NodeFreed',
+    'VictimsEased',
+    'GuaranteeFreed',
+    'TenantChanged',
+    'PriorityChanged',
+  ] as const),
 ] as const satisfies readonly Change[];
 const shape = ['NodeCame', 'NodeChanged'] as const satisfies readonly Change[];
-// Only the authority says these: who hears one backs off, and is not parked.
+// Only the authority says these, to a replica that then backs off, or to a gang.
 const neverParked = [] as const;
 
-/** What can cure each reason. A node is new to who was parked before it came: that cures whatever is about nodes. */
-const changesThatCure: Readonly<Record<Reason, readonly Change[]>> = {
+/** What can cure each reason. No entry can be left out: `berth simulate --mutants --only wake` takes out one at a time. */
+export const changesThatCure = {
   NodeFull: room,
   DeviceTaken: room,
   PortTaken: room,
-  QuotaExceeded: ['TenantFreed', 'TenantChanged'],
-  GrantExhausted: ['TenantFreed', 'TenantChanged'],
+  QuotaExceeded: ['TenantFreed'],
+  GrantExhausted: ['TenantFreed'],
   RegionNotAllowed: shape,
   ZoneNotAllowed: shape,
   ResidencyNotAllowed: [...shape, 'TenantChanged', 'RegionChanged'],
@@ -54,17 +62,17 @@ const changesThatCure: Readonly<Record<Reason, readonly Change[]>> = {
   FenceUnsupported: [...shape, 'WorkloadChanged'],
   PoolReserved: [...shape, 'PriorityChanged'],
   DriverMissing: shape,
-  AntiAffinity: [...shape, 'NodeGone', 'NeighboursChanged', 'RevisionChanged'],
-  AffinityUnmet: [...shape, 'NeighboursChanged'],
-  SpreadViolated: [...shape, 'NeighboursChanged', 'RegionChanged'],
-  PluginRefused: [...shape, 'NodeFreed'],
+  AntiAffinity: [...shape, 'NeighboursChanged', 'RevisionChanged'],
+  // A node that comes is no help where the neighbour is nowhere; where it is, another reason speaks against its node.
+  AffinityUnmet: ['NodeChanged', 'NeighboursChanged'],
+  SpreadViolated: [...shape, 'NeighboursChanged', 'TenantChanged', 'RegionChanged'],
+  PluginRefused: [...shape, 'NodeFreed', 'TimePassed'],
   GateClosed: ['NodeCame', 'NodeOpened'],
   NodeChanged: ['NodeCame', 'NodeOpened'],
-  // And with time: who is parked under it is tried every now and then.
-  NodeStale: ['NodeCame', 'NodeOpened'],
+  NodeStale: ['NodeCame', 'TimePassed'],
   NoNode: ['NodeCame'],
   ReplicaChanged: ['RevisionChanged'],
-  GangIncomplete: ['GangChanged'],
+  GangIncomplete: neverParked,
   FenceUnsound: neverParked,
   SlotTaken: neverParked,
   AlreadyBound: neverParked,
@@ -79,44 +87,97 @@ const changesThatCure: Readonly<Record<Reason, readonly Change[]>> = {
   GangCommitted: neverParked,
   EndpointsChanged: neverParked,
   Contended: neverParked,
-};
+} as const satisfies Readonly<Record<Reason, readonly Change[]>>;
+
+type ChangesThatCure = typeof changesThatCure;
+/** Every reason under which a replica can be parked. */
+export type ParkReason = {
+  [R in Reason]: ChangesThatCure[R] extends readonly [] ? never : R;
+}[Reason];
+/** The changes that cure a reason. */
+export type ChangeCuring<R extends ParkReason> = ChangesThatCure[R][number];
+
+/** The rank of a replica that can be asked to leave: only those above it may ask. */
+export interface Outranked {
+  readonly priority: number;
+  readonly isBorrowed: boolean;
+}
+
+/** Whoever may rank above one of two may rank above this. */
+export const lowerOf = (a: Outranked | undefined, b: Outranked): Outranked =>
+  a === undefined
+    ? b
+    : { priority: Math.min(a.priority, b.priority), isBorrowed: a.isBorrowed || b.isBorrowed };
+
+/** Whether work of a priority, of a tenant to whom something is guaranteed or not, may rank above it. */
+export const mayRankAbove = (priority: number, isGuaranteed: boolean, outranked: Outranked): boolean =>
+  priority > outranked.priority || (isGuaranteed && outranked.isBorrowed);
 
 /** What a change may cure. */
 export interface Cure {
-  readonly reasons: readonly Reason[];
+  readonly change: Change;
+  readonly reasons: readonly ParkReason[];
   /** For that tenant alone. */
   readonly tenant?: string;
   /** For those alone of whom one asks for no more than this. */
   readonly room?: Amount;
+  /** For those alone that may rank above this. */
+  readonly above?: Outranked;
   /** Likely vain, and many: it is enough to try every now and then. */
   readonly isFaint: boolean;
 }
 
-/** What got easier without a record that says so: an assumption was given up, or one that nobody knew of runs after all. */
-export interface Easing {
-  readonly kind: 'GivenUp' | 'Found';
-  readonly node: string;
-  readonly tenant: string;
-}
+/** What got easier without a record of a node or a tenant that says so. */
+export type Easing =
+  | {
+      /**
+       * GivenUp: a placement was assumed that is not to be, or not there. Found: a replica runs, or has ended, of which
+       * nobody knew whether it runs. NotComing: a replica was to leave, and is not known to any more, or for another's sake.
+       */
+      readonly kind: 'GivenUp' | 'Found' | 'NotComing';
+      readonly node: string;
+      readonly tenant: string;
+    }
+  /** Replicas run that were only on their way: the lowest rank among them. */
+  | { readonly kind: 'Came'; readonly above: Outranked };
 
-const curedBy = new Map<Change, Reason[]>();
-for (const [reason, changes] of Object.entries(changesThatCure))
+// The entries of the table, which Object.entries knows as strings only.
+const changesOf = Object.entries(changesThatCure) as readonly (readonly [ParkReason, readonly Change[]])[];
+export const parkReasons: readonly ParkReason[] = changesOf
+  .filter(([, changes]) => changes.length > 0)
+  .map(([reason]) => reason);
+const curedBy = new Map<Change, ParkReason[]>();
+for (const [reason, changes] of changesOf)
   for (const change of changes) {
     const known = curedBy.get(change);
-    // The keys of the table are reasons.
-    if (known === undefined) curedBy.set(change, [reason as Reason]);
-    else known.push(reason as Reason);
+    if (known === undefined) curedBy.set(change, [reason]);
+    else known.push(reason);
   }
 
-const cure = (change: Change, of: Pick<Cure, 'tenant' | 'room'> = {}): Cure => ({
+const cure = (change: Change, of: Pick<Cure, 'tenant' | 'room' | 'above'> = {}): Cure => ({
   ...of,
+  change,
   reasons: curedBy.get(change) ?? [],
   isFaint: change === 'VictimsEased',
 });
 const nothing: readonly never[] = [];
 
+/** Says what changes of the cell can cure. */
+export interface Cures {
+  readonly ofRecord: typeof curesOf;
+  readonly ofEasing: typeof curesOfEasing;
+  /** What time alone can cure. */
+  readonly ofTime: () => Cure;
+}
+
+export const allCures: Cures = {
+  ofRecord: curesOf,
+  ofEasing: curesOfEasing,
+  ofTime: () => cure('TimePassed'),
+};
+
 /** What the change of a record can cure. A parsed boundary: only admitted records stand under these keys. */
-export function curesOf(key: string, before: unknown, after: unknown): readonly Cure[] {
+function curesOf(key: string, before: unknown, after: unknown): readonly Cure[] {
   // Before its key is taken apart: every bind changes one.
   if (key.startsWith('/a/node/'))
     return nodeCures(before as NodeAccount | undefined, after as NodeAccount | undefined);
@@ -133,11 +194,10 @@ export function curesOf(key: string, before: unknown, after: unknown): readonly 
         ? accountCures(namespace, before as WorkloadAccount | undefined, after as WorkloadAccount | undefined)
         : nothing;
     case 'e':
-      return after === undefined ? nothing : [cure('NodeOpened')];
+      return after === undefined ? nothing : [cure(before === undefined ? 'NodeCame' : 'NodeOpened')];
     case 'o':
       return objectCures(kind, namespace === '_' ? name : namespace, before, after);
     case 's':
-      if (kind === 'Gang') return [cure('GangChanged', { tenant: namespace })];
       return kind === 'Node' ? nodeObjectCures(before, after) : nothing;
     default:
       return nothing;
@@ -145,10 +205,12 @@ export function curesOf(key: string, before: unknown, after: unknown): readonly 
 }
 
 /** What got easier, and the account of its node as it stands. */
-export function curesOfEasing({ kind, tenant }: Easing, account: NodeAccount | undefined): readonly Cure[] {
-  // Whom it would have evicted may be asked by others again, on whatever node.
+function curesOfEasing(easing: Easing, account: NodeAccount | undefined): readonly Cure[] {
+  if (easing.kind === 'Came') return [cure('VictimsEased', { above: easing.above })];
+  // Those that it would have had leave may be asked by others again, on whatever node.
   const eased = cure('VictimsEased');
-  if (kind === 'Found' || account === undefined) return [eased];
+  if (easing.kind !== 'GivenUp' || account === undefined) return [eased];
+  const { tenant } = easing;
   return [
     eased,
     cure('NodeFreed', { room: subtractAmounts(account.allocatable, account.used) }),
@@ -160,7 +222,6 @@ export function curesOfEasing({ kind, tenant }: Easing, account: NodeAccount | u
 function objectCures(kind: string, owner: string, before: unknown, after: unknown): readonly Cure[] {
   switch (kind) {
     case 'Node':
-      if (before === undefined) return [cure('NodeCame')];
       return nodeObjectCures(before, after);
     case 'Tenant':
       return [cure('TenantChanged', { tenant: owner })];
@@ -172,15 +233,14 @@ function objectCures(kind: string, owner: string, before: unknown, after: unknow
       return workloadCures(owner, before as Workload | undefined, after as Workload | undefined);
     case 'WorkloadRevision':
       return [cure('RevisionChanged', { tenant: owner })];
-    case 'Gang':
-      return [cure('GangChanged', { tenant: owner })];
     default:
       return nothing;
   }
 }
 
 function nodeObjectCures(before: unknown, after: unknown): readonly Cure[] {
-  if (after === undefined) return [cure('NodeGone')];
+  if (after === undefined) return nothing;
+  if (before === undefined) return [cure('NodeCame')];
   // Reports of agents change a status all the time; what placement looks at changes seldom.
   return isDeepStrictEqual(lookedAt(before), lookedAt(after))
     ? nothing
@@ -190,7 +250,7 @@ function nodeObjectCures(before: unknown, after: unknown): readonly Cure[] {
 /** What of a Node's two records placement depends on. */
 function lookedAt(part: unknown): unknown {
   const { metadata, spec, status } = (part ?? {}) as Partial<Node>;
-  return [metadata?.labels, spec, status?.agent, status?.devices];
+  return [metadata?.labels, metadata?.deletionTimestamp, spec, status?.agent, status?.devices];
 }
 
 function workloadCures(
@@ -219,11 +279,13 @@ function accountCures(
 }
 
 function nodeCures(before: NodeAccount | undefined, after: NodeAccount | undefined): readonly Cure[] {
-  if (after === undefined) return [cure('NodeGone')];
+  if (after === undefined) return nothing;
   if (before === undefined) return [cure('NodeCame')];
   if (before === after) return nothing;
   const cures: Cure[] = [];
-  if (before.gate.state === 'Closed' && after.gate.state === 'Open') cures.push(cure('NodeOpened'));
+  // What was to come free on a node that takes nothing new is not waited for any more.
+  if (before.gate.state !== after.gate.state)
+    cures.push(cure(after.gate.state === 'Open' ? 'NodeOpened' : 'VictimsEased'));
   const { allocatable, used, claims, revisions, devices } = after;
   const isFreer =
     isLess(used, before.used) ||

@@ -1,7 +1,8 @@
 import type { Fifo } from '../../env/fifo.js';
 import type { Amount } from '../../model/amount.js';
-import type { Reason } from '../../model/reasons.js';
+
 import type { ClassKey, PendingReplica } from '../contract.js';
+import type { ParkReason } from './cures.js';
 import type { MovableHeap } from './movable-heap.js';
 
 /** What the queue is made of: replicas in lots, lots in the line of a tenant, lines in bands. */
@@ -66,7 +67,7 @@ export interface Line {
 /** Lots of a line that are parked for one reason and woken together. */
 export interface Parked {
   readonly name: string;
-  readonly reason: Reason;
+  readonly reason: ParkReason;
   readonly line: Line;
   /** Where room is short: the least that one of them asks for. */
   readonly least: Amount | undefined;

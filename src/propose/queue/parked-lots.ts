@@ -1,17 +1,18 @@
 import type { Amount } from '../../model/amount.js';
-import type { Reason } from '../../model/reasons.js';
+import { mayRankAbove, type Outranked, type ParkReason } from './cures.js';
 import type { Lot, Parked } from './lots.js';
 import { MovableHeap } from './movable-heap.js';
 import { isWithin, leastOfAsk, nameOfAsk } from './room.js';
 
-/** Whom a wake is for: all, those of one tenant, or those that may find room. */
+/** What a wake is for: all, those of one tenant, those that may find room, or those that may rank above another. */
 export interface WakeScope {
   readonly tenant?: string;
   readonly room?: Amount;
+  readonly above?: Outranked;
 }
 
 /** Where room is short, lots are woken only by as much of it as they ask for. */
-const roomReasons: ReadonlySet<Reason> = new Set<Reason>(['NodeFull', 'DeviceTaken', 'PortTaken']);
+const roomReasons: ReadonlySet<ParkReason> = new Set<ParkReason>(['NodeFull', 'DeviceTaken', 'PortTaken']);
 
 /**
  * Lots that are parked, put together with those of their line that are woken by the same changes, so that a wake costs
@@ -20,22 +21,28 @@ const roomReasons: ReadonlySet<Reason> = new Set<Reason>(['NodeFull', 'DeviceTak
  * Invariant: a group is in `woken` of its line exactly while it was woken after its first lot was parked.
  */
 export class ParkedLots {
-  readonly #byReason = new Map<Reason, Set<Parked>>();
+  /** `isGuaranteed`: whether something is guaranteed to a tenant. */
+  constructor(private readonly isGuaranteed: (tenant: string) => boolean) {}
 
-  hasUnder(reason: Reason): boolean {
+  readonly #byReason = new Map<ParkReason, Set<Parked>>();
+
+  hasUnder(reason: ParkReason): boolean {
     return (this.#byReason.get(reason)?.size ?? 0) > 0;
   }
 
   /** Those that a wake is for. */
-  *within(reason: Reason, { tenant, room }: WakeScope): Generator<Parked> {
+  *within(reason: ParkReason, { tenant, room, above }: WakeScope): Generator<Parked> {
     for (const parked of this.#byReason.get(reason) ?? []) {
       if (tenant !== undefined && parked.line.tenant !== tenant) continue;
       if (room !== undefined && parked.least !== undefined && !isWithin(parked.least, room)) continue;
+      const { line } = parked;
+      if (above !== undefined && !mayRankAbove(line.band.priority, this.isGuaranteed(line.tenant), above))
+        continue;
       yield parked;
     }
   }
 
-  put(lot: Lot, reasons: Iterable<Reason>): void {
+  put(lot: Lot, reasons: Iterable<ParkReason>): void {
     const parkedIn: Parked[] = [];
     for (const reason of reasons) {
       const parked = this.#groupOf(lot, reason);
@@ -58,7 +65,7 @@ export class ParkedLots {
     }
   }
 
-  #groupOf(lot: Lot, reason: Reason): Parked {
+  #groupOf(lot: Lot, reason: ParkReason): Parked {
     const { line, amount } = lot;
     const isByAsk = roomReasons.has(reason);
     const name = isByAsk ? `${reason} ${(lot.ask ??= nameOfAsk(amount))}` : reason;

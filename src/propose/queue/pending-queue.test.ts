@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../../env/random.js';
 import type { Amount } from '../../model/amount.js';
-import type { Reason } from '../../model/reasons.js';
 import type { PendingReplica } from '../contract.js';
+import type { ParkReason } from './cures.js';
 import type { LotFacts } from './lots.js';
 import { type LotTurn, PendingQueue } from './pending-queue.js';
 
@@ -23,7 +23,10 @@ const facts = (one: PendingReplica, priority = 0, cpuMilli = 1_000): LotFacts =>
 const add = (queue: PendingQueue, one: PendingReplica, priority = 0, cpuMilli = 1_000): void =>
   queue.add(one, facts(one, priority, cpuMilli));
 /** Takes a turn and places nobody. */
-const tryInVain = (queue: PendingQueue, reasons: readonly Reason[] = ['NodeFull']): string | undefined => {
+const tryInVain = (
+  queue: PendingQueue,
+  reasons: readonly ParkReason[] = ['NodeFull'],
+): string | undefined => {
   const turn = queue.take(0);
   if (turn !== undefined)
     queue.answer(

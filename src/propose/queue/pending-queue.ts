@@ -2,8 +2,8 @@ import { type Backoff, backoffAfter } from '../../env/backoff.js';
 import { EventHeap, type HeapEvent } from '../../env/event-heap.js';
 import { Fifo } from '../../env/fifo.js';
 import type { Random } from '../../env/random.js';
-import { type Reason, reasons as allReasons } from '../../model/reasons.js';
 import type { ClassKey, PendingReplica, Turn } from '../contract.js';
+import { type ParkReason, parkReasons } from './cures.js';
 import type { Band, Item, Line, Lot, LotFacts, Parked } from './lots.js';
 import { MovableHeap } from './movable-heap.js';
 import { isParkedLonger, ParkedLots, wakeAt, type WakeScope } from './parked-lots.js';
@@ -60,7 +60,7 @@ export class PendingQueue {
   readonly #items = new Map<string, Item>();
   readonly #lots = new Map<string, Lot>();
   readonly #linesOf = new Map<string, Set<Line>>();
-  readonly #parked = new ParkedLots();
+  readonly #parked = new ParkedLots((tenant) => this.shares.isGuaranteed(tenant));
   readonly #dues = new EventHeap<Due>();
   // Lines whose share may be another one: ranked when a turn is taken, for every bind changes one.
   readonly #unranked = new Set<Line>();
@@ -160,7 +160,7 @@ export class PendingQueue {
    * What came of a turn: how many have a node, and who waits, for which reasons. Those reasons park the whole lot:
    * its other replicas would find no place either.
    */
-  answer(turn: LotTurn, placed: number, waiting: readonly string[], reasons: readonly Reason[]): void {
+  answer(turn: LotTurn, placed: number, waiting: readonly string[], reasons: readonly ParkReason[]): void {
     for (const uid of waiting.toReversed()) this.#return(uid);
     const lot = this.#lots.get(turn.lot);
     if (lot === undefined) return;
@@ -179,7 +179,7 @@ export class PendingQueue {
   }
 
   /** Nobody of the lot is handed out until a change could cure one of these reasons. */
-  park(lotName: string, reasons: readonly Reason[]): void {
+  park(lotName: string, reasons: readonly ParkReason[]): void {
     const lot = this.#lots.get(lotName);
     if (lot === undefined) return;
     this.#parked.remove(lot);
@@ -211,7 +211,7 @@ export class PendingQueue {
    * once, but one that has failed again and again is passed over for as long as before if it fails once more: only
    * what is for it alone gives it a new start.
    */
-  wake(reason: Reason, scope: WakeScope = {}): void {
+  wake(reason: ParkReason, scope: WakeScope = {}): void {
     for (const parked of this.#parked.within(reason, scope)) {
       const { line } = parked;
       const isRanked = line.woken.size > 0 && line.asideUntil === 0;
@@ -222,13 +222,13 @@ export class PendingQueue {
     }
   }
 
-  isParkedUnder(reason: Reason): boolean {
+  isParkedUnder(reason: ParkReason): boolean {
     return this.#parked.hasUnder(reason);
   }
 
   /** Wakes everything: for wake-ups that were missed. */
   sweep(): void {
-    for (const reason of allReasons) this.wake(reason);
+    for (const reason of parkReasons) this.wake(reason);
   }
 
   /** The shares of a tenant changed: its account, its weight. */

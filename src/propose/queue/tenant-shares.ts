@@ -2,6 +2,7 @@ import type { Amount } from '../../model/amount.js';
 
 interface Held {
   weight: number;
+  isGuaranteed: boolean;
   used: Amount;
   // What turns have handed out and the account does not show yet.
   cpuMilli: number;
@@ -24,6 +25,15 @@ export class TenantShares {
 
   setWeight(tenant: string, weight: number): void {
     this.#held(tenant).weight = weight;
+  }
+
+  setGuaranteed(tenant: string, isGuaranteed: boolean): void {
+    this.#held(tenant).isGuaranteed = isGuaranteed;
+  }
+
+  /** Whether something is guaranteed to the tenant, so that a replica of it may rank above all that is borrowed. */
+  isGuaranteed(tenant: string): boolean {
+    return this.#tenants.get(tenant)?.isGuaranteed === true;
   }
 
   setUsed(tenant: string, used: Amount): void {
@@ -68,7 +78,7 @@ export class TenantShares {
   #held(tenant: string): Held {
     let held = this.#tenants.get(tenant);
     if (held === undefined) {
-      held = { weight: 1, used: {}, cpuMilli: 0, memoryBytes: 0, devices: new Map() };
+      held = { weight: 1, isGuaranteed: false, used: {}, cpuMilli: 0, memoryBytes: 0, devices: new Map() };
       this.#tenants.set(tenant, held);
     }
     return held;

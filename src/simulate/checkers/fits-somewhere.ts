@@ -1,35 +1,36 @@
-import { addAmounts, amountOf, firstOver, subtractAmounts } from '../../model/amount.js';
-import type { Node } from '../../model/kinds/node.js';
-import type { Replica } from '../../model/kinds/replica.js';
 import type { WorkloadRevisionSpec } from '../../model/kinds/workload-revision.js';
 import type { NodeAccount } from '../../model/records.js';
 import { CellView } from './cell-view.js';
 import { ChargeBook } from './charge-book.js';
 import type { CellState } from './checker.js';
 import { resultOf, type LivenessResult } from './liveness-facts.js';
-import { brokenNeighbourRules } from './neighbour-rules.js';
-import { brokenNodeRules } from './node-rules.js';
+import {
+  accountWithout,
+  canLeave,
+  hasRoom,
+  isAllowedOn,
+  isGranted,
+  isWithinGuarantee,
+  type Waiting,
+} from './node-fit.js';
 
 /** A replica that waits for a place, and the nodes that would take it. */
-interface Waiting {
-  readonly replica: Replica;
-  readonly tenant: string;
-  readonly revision: WorkloadRevisionSpec;
+interface Judged extends Waiting {
   readonly fitting: readonly string[];
 }
 
-type HasRoom = (cell: CellView, book: ChargeBook, node: string, waiting: Omit<Waiting, 'fitting'>) => boolean;
+type HasRoom = (cell: CellView, book: ChargeBook, node: string, waiting: Waiting) => boolean;
 
 /**
  * Every replica that is Queued, with the nodes that its rules and `hasRoom` allow. Not judged: members of gangs, which
  * must fit together, what must be near others, and what must be kept from the zones of other workloads.
  */
-function judgeWaiting(state: CellState, hasRoomFor: HasRoom): { checked: number; waiting: Waiting[] } {
+function judgeWaiting(state: CellState, hasRoomFor: HasRoom): { checked: number; waiting: Judged[] } {
   const cell = new CellView(state);
   const book = ChargeBook.of(state);
   const nodes = [...cell.objects('Node')].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   let checked = 0;
-  const waiting: Waiting[] = [];
+  const judged: Judged[] = [];
   for (const replica of cell.objects('Replica')) {
     const { metadata, spec, status } = replica;
     if (status?.stage === 'Admitted' || spec.gang !== undefined) continue;
@@ -40,20 +41,16 @@ function judgeWaiting(state: CellState, hasRoomFor: HasRoom): { checked: number;
     if (isJudgedByOthers(revision)) continue;
     const tenant = metadata.namespace ?? '';
     if (!isGranted(cell, tenant, revision)) continue;
-    const { workload, slot } = spec;
-    const fitting = nodes.filter((node) => {
-      const placed = { tenant, workload, slot, revision: spec.revision, node: node.metadata.name };
-      return (
-        brokenNodeRules(cell, placed).length === 0 &&
-        brokenNeighbourRules(cell, book, placed, () => false).length === 0 &&
-        cell.nodeEpoch(placed.node)?.state === 'Open' &&
-        canRun(cell, node, replica, revision) &&
-        hasRoomFor(cell, book, placed.node, { replica, tenant, revision })
-      );
-    });
-    waiting.push({ replica, tenant, revision, fitting: fitting.map((node) => node.metadata.name) });
+    const waiting: Waiting = { replica, tenant, revision };
+    const fitting = nodes
+      .filter(
+        (node) =>
+          isAllowedOn(cell, book, node, waiting) && hasRoomFor(cell, book, node.metadata.name, waiting),
+      )
+      .map((node) => node.metadata.name);
+    judged.push({ ...waiting, fitting });
   }
-  return { checked, waiting };
+  return { checked, waiting: judged };
 }
 
 /** [L1] Work that fits and is allowed gets bound: nothing is Queued that a node would take as the cell stands. */
@@ -93,39 +90,19 @@ export function guaranteesKept(state: CellState): LivenessResult {
   return resultOf('L10', state, checked, messages);
 }
 
-function isWithinGuarantee(cell: CellView, tenant: string, revision: WorkloadRevisionSpec): boolean {
-  const className = revision.priorityClassName ?? 'default';
-  if (cell.object('PriorityClass', undefined, className)?.spec.preemption === 'Never') return false;
-  const { used = {}, borrowed = {} } = cell.tenantAccount(tenant) ?? {};
-  const guaranteed = amountOf(cell.object('Tenant', undefined, tenant)?.spec.guaranteed ?? {});
-  const { ports: _, ...amounts } = revision.template.resources ?? {};
-  return firstOver(subtractAmounts(used, borrowed), amountOf(amounts), guaranteed, 'isNone') === undefined;
-}
-
-const canLeave: ReadonlySet<string> = new Set(['Bound', 'Starting', 'Ready', 'Serving']);
-
 /** The account of a node as it would be without the borrowers that can be asked to leave. */
 function withoutBorrowers(
   cell: CellView,
   book: ChargeBook,
   node: string,
   account: NodeAccount,
-  { tenant, replica }: Omit<Waiting, 'fitting'>,
+  { tenant, replica }: Waiting,
 ): NodeAccount {
   const gone = [...book.chargesOnNode(node)].filter(({ key, charge }) => {
-    const name = key.slice(key.lastIndexOf('/') + 1);
     const isOwn = charge.tenant === tenant && charge.workload === replica.spec.workload;
-    const stage = cell.object('Replica', charge.tenant, name)?.status?.stage ?? '';
-    return key.startsWith('/s/Replica/') && charge.rank === 'Borrowed' && !isOwn && canLeave.has(stage);
+    return charge.rank === 'Borrowed' && !isOwn && canLeave(cell, key);
   });
-  const owners = new Set(gone.map(({ uid }) => uid));
-  const left = (claims: Readonly<Record<string, string>>): Record<string, string> =>
-    Object.fromEntries(Object.entries(claims).filter(([, uid]) => !owners.has(uid)));
-  return {
-    ...account,
-    used: gone.reduce((sum, { full }) => subtractAmounts(sum, full), account.used),
-    claims: { devices: left(account.claims.devices), ports: left(account.claims.ports) },
-  };
+  return accountWithout(account, gone);
 }
 
 /** Rules that say of other workloads where this one may be, which is best effort and not judged here. */
@@ -137,40 +114,4 @@ function isJudgedByOthers({ placement }: WorkloadRevisionSpec): boolean {
       (rule) => isHard(rule) && rule.topology !== 'Node' && rule.selector !== undefined,
     )
   );
-}
-
-function isGranted(cell: CellView, tenant: string, { template }: WorkloadRevisionSpec): boolean {
-  const account = cell.tenantAccount(tenant);
-  if (account?.grant === undefined || account.grant.isExpired === true) return false;
-  const { ports: _, ...amounts } = template.resources ?? {};
-  const more = addAmounts(amountOf(amounts), { replicas: 1 });
-  return firstOver(account.used, more, account.grant.most, 'isUnlimited') === undefined;
-}
-
-function hasRoom(account: NodeAccount | undefined, { template }: WorkloadRevisionSpec): boolean {
-  if (account === undefined) return false;
-  const { ports = [], ...amounts } = template.resources ?? {};
-  if (firstOver(account.used, amountOf(amounts), account.allocatable, 'isNone') !== undefined) return false;
-  const isFree = (id: string): boolean => account.claims.devices[id] === undefined;
-  const hasDevices = Object.entries(amounts.devices ?? {}).every(
-    ([name, count]) => (account.devices[name] ?? []).filter(isFree).length >= count,
-  );
-  return (
-    hasDevices &&
-    ports.every((port) => {
-      const number = port.split(':')[1];
-      return number === undefined || account.claims.ports[number] === undefined;
-    })
-  );
-}
-
-/** Whether the node's agent can run it at all, and can keep its fence if it needs one. */
-function canRun(cell: CellView, node: Node, replica: Replica, { template }: WorkloadRevisionSpec): boolean {
-  const { drivers = [], processTenants, fencing } = node.status?.agent ?? {};
-  const driver = template.run.container === undefined ? 'process' : 'container';
-  if (drivers.length > 0 && !drivers.includes(driver) && !drivers.includes('hollow')) return false;
-  const { namespace = '' } = replica.metadata;
-  if (driver === 'process' && processTenants?.includes(namespace) === false) return false;
-  const workload = cell.object('Workload', replica.metadata.namespace, replica.spec.workload);
-  return workload?.spec.onNodeLost?.action !== 'Fence' || fencing !== 'Unsupported';
 }

@@ -10,8 +10,8 @@ function judged(quiet: (cell: HonestCell) => void, upNodes: readonly string[] = 
   const from = cell.commits.length;
   quiet(cell);
   const { checked, violations } = returnedNodesTakeWork(cell, {
-      ...{ rejectedBinds: [], windows: [], endMs: cell.nowMs, upNodes },
-      ...{ commits: cell.commits, quietCommits: cell.commits.slice(from), actsAt: () => [] },
+    ...{ rejectedBinds: [], windows: [], endMs: cell.nowMs, upNodes },
+    ...{ commits: cell.commits, quietCommits: cell.commits.slice(from), actsAt: () => [] },
   });
   return { checked, messages: violations.map(({ message }) => message) };
 }

@@ -20,6 +20,7 @@ import { newLeader } from './new-leader.js';
 import { nodeDeleted } from './node-deleted.js';
 import { nodeSessions } from './node-sessions.js';
 import { orphanReservationScenarios } from './orphan-reservation.js';
+import { parkedScenarios } from './parked/parked-scenarios.js';
 import { partialRecoveryScenarios } from './partial-recovery.js';
 import { gangPreemption, preemption } from './preemption.js';
 import { scheduling } from './scheduling.js';
@@ -40,6 +41,7 @@ export const scenarios: readonly Scenario[] = [
   attestedNodes,
   ...matrix,
   ...scheduling,
+  ...parkedScenarios,
   ...lostNodes,
   h11,
   newLeader,

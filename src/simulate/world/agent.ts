@@ -18,8 +18,13 @@ interface Running {
   stage: 'Starting' | 'Ready';
 }
 
-export interface NodeShape extends Pick<Register, 'region' | 'zone' | 'labels' | 'devices' | 'allocatable'> {
+export interface NodeShape extends Pick<
+  Register,
+  'region' | 'zone' | 'labels' | 'taints' | 'devices' | 'allocatable'
+> {
   readonly name: string;
+  /** What its agent can run; anything if left out. */
+  readonly drivers?: readonly ('process' | 'container')[];
   /** Its supervisor cannot end work in time. */
   readonly isUnfenced?: boolean;
   /** How long its lease lasts without a renewal, if not as long as usual. */
@@ -75,11 +80,12 @@ class ScriptedAgent {
   #registrations = 0;
   // The machine came back with less than it had; when nothing goes wrong any more it has everything again.
   #offersLess = false;
+  #offersOther = false;
 
   constructor(
     private readonly world: World,
     private readonly servers: readonly SimProcess[],
-    private readonly shape: NodeShape,
+    private shape: NodeShape,
     private readonly options: AgentManners,
   ) {
     this.member = world.addProcess(`agent-${shape.name}`, (life) => this.#main(life));
@@ -90,6 +96,10 @@ class ScriptedAgent {
     world.switchOff.set(shape.name, () => {
       this.member.crash();
       for (const uid of this.#running.keys()) this.#end(uid);
+    });
+    world.offer.set(shape.name, (change) => {
+      this.shape = { ...this.shape, ...change };
+      this.#offersOther = true;
     });
     world.isIdle.set(shape.name, () => this.member.life === undefined && this.#running.size === 0);
   }
@@ -121,6 +131,10 @@ class ScriptedAgent {
           .filter(({ status }) => status?.binding?.node === this.shape.name),
       );
       for (const replica of bindings ?? []) await this.#look(life, authority, epoch, replica);
+      if (this.#offersOther) {
+        this.#offersOther = false;
+        epoch = await this.#register(life, authority);
+      }
       if (this.#offersLess && this.world.faults.isStopped) {
         this.#offersLess = false;
         epoch = await this.#register(life, authority);
@@ -146,10 +160,14 @@ class ScriptedAgent {
     const {
       name,
       isUnfenced,
+      drivers,
       leaseSeconds = leaseSecondsUsual,
       ...offer
     } = this.#offersLess ? lessOf(this.shape) : this.shape;
-    const agent = isUnfenced === true ? ({ fencing: 'Unsupported' } as const) : {};
+    const agent = {
+      ...(isUnfenced === true && { fencing: 'Unsupported' as const }),
+      ...(drivers !== undefined && { drivers }),
+    };
     for (;;) {
       const sentMs = this.world.time.nowMs;
       const outcome = await authority

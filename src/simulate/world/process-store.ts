@@ -26,6 +26,16 @@ export interface SharedStore {
   directed(transaction: Transaction): 'store.requestLost' | 'store.replyLost' | undefined;
 }
 
+/** What becomes of the way between a process and the store. */
+export interface StoreWay {
+  /** Cut off: nothing comes through in either direction. */
+  readonly isCut: () => boolean;
+  /** Watches deliver nothing. */
+  readonly isWatchHeld: () => boolean;
+  /** How often all watches were cut. */
+  readonly watchCuts: () => number;
+}
+
 const latencyMsMax = 12;
 const timeoutMs = 1_000;
 const lagMsMax = 4_000;
@@ -41,12 +51,7 @@ export class ProcessStore implements Store {
     private readonly faults: Faults,
     /** The wire: what is on it arrives although its sender has crashed. */
     private readonly wire: Env,
-    private readonly way: {
-      /** Cut off: nothing comes through in either direction. */
-      readonly isCut: () => boolean;
-      /** How often it was cut off until its connections broke: watches of before are over. */
-      readonly breaks: () => number;
-    },
+    private readonly way: StoreWay,
   ) {}
 
   async read(range: KeyRange, options?: ReadOptions): Promise<ReadResult> {
@@ -85,14 +90,12 @@ export class ProcessStore implements Store {
 
   watch(range: KeyRange, options: WatchOptions): Watch {
     const watch = this.shared.store.watch(range, options);
-    const breaks = this.way.breaks();
+    const cuts = this.way.watchCuts();
+    const isCut = (): boolean => this.way.watchCuts() !== cuts || this.#strikes('watch.cut');
     return new FaultyWatch(
       { next: () => this.life.whileAlive(watch.next()), return: () => watch.return() },
       options.after,
-      {
-        delay: () => this.#watchDelay(),
-        isCut: () => this.way.breaks() !== breaks || this.#strikes('watch.cut'),
-      },
+      { delay: () => this.#watchDelay(), isCut },
     );
   }
 
@@ -124,7 +127,7 @@ export class ProcessStore implements Store {
     const { env } = this.life;
     await this.#delay();
     if (this.#strikes('watch.lag')) await env.sleep(env.random.integer(lagMsMax));
-    while (this.way.isCut()) await env.sleep(100);
+    while (this.way.isCut() || this.way.isWatchHeld()) await env.sleep(100);
   }
 
   #delay(): Promise<void> {

@@ -1,5 +1,5 @@
 import { builtinPolicy, policyRevision } from '../../model/policy.js';
-import type { Authority, Outcome, Proposal } from '../../model/ports.js';
+import type { Authority, Outcome, Proposal, Reserve } from '../../model/ports.js';
 import { decisionLimitsDefault } from '../../model/decisions.js';
 import { DecisionLog } from '../../objects/decisions/decision-log.js';
 import { CachedRecords } from '../../objects/cached-records.js';
@@ -12,7 +12,6 @@ import { MemoryStore } from '../../store/memory.js';
 import type { Reach } from './server.js';
 import type { World } from './world.js';
 
-const usualShards = 2;
 const mistakenShards = 3;
 const lookMs = 1_000;
 
@@ -37,7 +36,7 @@ export async function runSchedulers(world: World, reach: Reach, options: Schedul
     stop.abort();
     await running;
   }
-  await runShards(world, reach, options, usualShards, options.signal);
+  await runShards(world, reach, options, world.scheduling.shards, options.signal);
 }
 
 async function runShards(
@@ -55,6 +54,7 @@ async function runShards(
     limits: decisionLimitsDefault,
   });
   const records = new CachedRecords(cache);
+  const { sweepEveryMs, plugins } = world.scheduling;
   // Its own server's, or that of whichever server it reaches: as if another held the lease of the authority.
   const servers = world.processes.filter(({ name }) => name.startsWith('server-'));
   const reached = env.random.chance(0.5) ? own : world.remoteAuthority(life, servers);
@@ -66,10 +66,13 @@ async function runShards(
         ...{ authority, records, env, decisions, shard, shards, name: holder, server: holder },
         leading: new Leadership({ authority, objects, env, lease, holder }),
         policyRevision: policyRevision(builtinPolicy),
-        newCore: () => new CellCore({ policy: builtinPolicy, seed: env.random.uint32(), ages, plugins: [] }),
+        newCore: () => new CellCore({ policy: builtinPolicy, seed: env.random.uint32(), ages, plugins }),
+        shape: world.term,
+        ...(sweepEveryMs !== undefined && { sweepEveryMs }),
         // A refusal that should not happen breaks a rule, or none.
         onProblem: () => undefined,
       });
+      world.schedulers.push(scheduler);
       return scheduler.run(signal);
     }),
   );
@@ -78,15 +81,25 @@ async function runShards(
 /** [L2] What was refused must be tried again: the world remembers it. */
 function noting(world: World, authority: Authority): Authority {
   const note = ({ replica }: Proposal, outcome: Outcome<unknown> | undefined): void => {
-    if (outcome?.kind === 'Rejected') world.rejectedBinds.set(replica.uid, replica);
+    if (outcome?.kind === 'Rejected') world.promptBinding.noteRejection(replica.uid, world.time.nowMs);
+  };
+  const noteBind = (proposal: Proposal, outcome: Outcome<unknown> | undefined): void => {
+    note(proposal, outcome);
+    if (outcome?.kind === 'Rejected') world.rejectedBinds.set(proposal.replica.uid, proposal.replica);
   };
   return new Proxy(authority, {
     get: (target, name: keyof Authority) => {
       if (name === 'bind')
         return async (proposals: readonly Proposal[]) => {
           const outcomes = await target.bind(proposals);
-          for (const [index, proposal] of proposals.entries()) note(proposal, outcomes[index]);
+          for (const [index, proposal] of proposals.entries()) noteBind(proposal, outcomes[index]);
           return outcomes;
+        };
+      if (name === 'reserve')
+        return async (proposal: Reserve) => {
+          const outcome = await target.reserve(proposal);
+          note(proposal, outcome);
+          return outcome;
         };
       const method = target[name];
       return method.bind(target);

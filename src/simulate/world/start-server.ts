@@ -10,9 +10,11 @@ import type { World } from './world.js';
 export function startServer(
   world: World,
   name: string,
-  { schedules = false, schedulesFromMs = 0, detects = false } = {},
+  { schedules = false, schedulesFromMs = 0, detects = false, startsFromMs = 0 } = {},
 ): SimProcess {
   return world.addProcess(name, async (life) => {
+    const startsInMs = startsFromMs - world.time.nowMs;
+    if (startsInMs > 0) await life.env.sleep(startsInMs);
     const reach = await world.reach(life);
     void world.witness.follow(reach);
     const { signal } = life.stopping;

@@ -11,6 +11,7 @@ import { asRevision, type Transaction, type TransactOutcome } from '../../store/
 import type { StopSeen } from '../checkers/agent-times.js';
 import type { Commit, SafetyRule, Violation } from '../checkers/checker.js';
 import type { Execution } from '../checkers/execution-witness.js';
+import { PromptBinding } from '../checkers/prompt-binding.js';
 import { safetyCheckers } from '../checkers/safety-checkers.js';
 import { simulatedVersions } from '../checkers/simulated-versions.js';
 import { type ActorShape, rightActors } from '../actor-shape.js';
@@ -20,6 +21,12 @@ import type { Mutant } from '../mutant.js';
 import { versionsWith, wholeVersions } from '../watch-defects.js';
 import { wrongDurations } from '../wrong-durations.js';
 import { Acts } from './acts.js';
+import type { Scheduler } from '../../propose/scheduler.js';
+import { shardLease } from '../../propose/shard.js';
+import { type TermShape, wholeTerm } from '../../propose/term-shape.js';
+import { termForgetting } from '../wake-defects.js';
+import { type SchedulingSetup, usualScheduling } from './scheduling-setup.js';
+import type { NodeShape } from './agent.js';
 import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
 import type { FaultEvent, FaultPlan } from './fault-plan.js';
@@ -46,6 +53,12 @@ export interface WorldOptions {
 /** How often the state is checked from scratch, besides what each commit touched. */
 const wholeEveryCommits = 64;
 const violationsMax = 5;
+/** So long after the last fault some still wait because of one: backoff and pauses are 10 s at most, a lag is 4 s. */
+const calmAfterMs = 25_000;
+/** The same of one transaction that got lost: its sender waits for 1 s, and then backs off a little. */
+const lostForMs = 2_000;
+/** The same of a watch: it is resumed, and what it missed is taken in. */
+const resumedAfterMs = 800;
 
 /**
  * One simulated cell: a store, processes that reach it over a faulty network, and checkers that see every commit.
@@ -71,10 +84,23 @@ export class World {
   readonly stale: StaleOperations;
   /** The operations behind each commit. */
   readonly acts = new Acts();
+  /** How the schedulers are started; a scenario changes it before they are. */
+  scheduling: SchedulingSetup = usualScheduling;
+  /** The schedulers of all lives, for scenarios that look into their queues. */
+  readonly schedulers: Scheduler[] = [];
+  readonly promptBinding = new PromptBinding({
+    leases: () => {
+      const { shards } = this.scheduling;
+      return Array.from({ length: shards }, (_, shard) => shardLease(shard, shards));
+    },
+    accepted: (node, account) => this.scheduling.accepted(node, account),
+  });
   /** A fault of a scenario that strikes the transactions it names. */
   direct: SharedStore['directed'] | undefined;
   /** Nodes on which nothing runs, as only the world can know. */
   readonly isIdle = new Map<string, () => boolean>();
+  /** Changes what a machine offers: its agent registers again. */
+  readonly offer = new Map<string, (change: Partial<NodeShape>) => void>();
   /** Switches a machine off: its agent and all that runs there are gone. */
   readonly switchOff = new Map<string, () => void>();
   /** The agent of each node. */
@@ -82,13 +108,16 @@ export class World {
   readonly checks: Checks;
   readonly fence: FenceTerms;
   readonly actors: ActorShape;
+  readonly term: TermShape;
   /** The network and the observer: what goes on although a process crashes. */
   readonly wire: Env;
   readonly #store: MemoryStore;
   readonly #versions: Versions;
   readonly #checkers = safetyCheckers();
   readonly #cutFromStore = new Set<string>();
-  readonly #breaks = new Map<string, number>();
+  readonly #watchesHeld = new Set<string>();
+  /** How often the watches of a process were cut. */
+  readonly #watchCuts = new Map<string, number>();
   #failure: Error | undefined;
   #refused = 0;
   readonly #digest = createHash('sha256');
@@ -105,6 +134,7 @@ export class World {
     this.fence = mutant?.kind === 'fenceTerm' ? fenceWithout[mutant.name] : wholeFence;
     this.actors = actorsWith(mutant);
     this.#versions = mutant?.kind === 'watch' ? versionsWith[mutant.name] : wholeVersions;
+    this.term = mutant?.kind === 'wake' ? termForgetting(mutant.name) : wholeTerm;
     this.wire = this.time.machine('wire').env;
     this.#store = new MemoryStore(this.time.machine('store').env);
     const onViolation = (violation: Violation): void => this.#violated([violation]);
@@ -152,14 +182,19 @@ export class World {
   async reach(life: Life): Promise<Reach> {
     const { name } = life.member;
     const way = {
-      isCut: (): boolean => this.#cutFromStore.has(name),
-      breaks: (): number => this.#breaks.get(name) ?? 0,
+      isCut: () => this.#cutFromStore.has(name),
+      isWatchHeld: () => this.#watchesHeld.has(name),
+      watchCuts: () => this.#watchCuts.get(name) ?? 0,
     };
     const shared = {
       store: this.#store,
       transact: (transaction: Transaction, by: string) => this.#transact(transaction, by),
       onAttempt: () => void this.attempts.push(this.time.nowMs),
-      directed: (transaction: Transaction) => this.direct?.(transaction),
+      directed: (transaction: Transaction) => {
+        const fault = this.direct?.(transaction);
+        if (fault !== undefined) this.promptBinding.excuse(this.time.nowMs + lostForMs);
+        return fault;
+      },
     };
     const store = new ProcessStore(shared, life, this.faults, this.wire, way);
     const { authority, ...others } = await reachStore(life, {
@@ -292,10 +327,28 @@ export class World {
   /** These were cut off for so long that their connections are broken, and what they missed is compacted. */
   #loseHistory(processes: readonly SimProcess[]): void {
     this.faults.count('historyLost');
-    for (const { name } of processes) this.#breaks.set(name, (this.#breaks.get(name) ?? 0) + 1);
+    for (const { name } of processes) this.#watchCuts.set(name, (this.#watchCuts.get(name) ?? 0) + 1);
     this.#store
       .compact(asRevision(this.history.revision))
       .catch((error: unknown) => this.fail(error as Error));
+  }
+
+  /**
+   * The watches of a process deliver nothing until what is returned is called; then they are cut and resumed, or, where
+   * the store has forgotten what they missed, begun anew with a list.
+   */
+  holdWatches({ name }: SimProcess): (isForgotten: boolean) => Promise<void> {
+    this.faults.count('watch.cut');
+    this.#watchesHeld.add(name);
+    this.promptBinding.excuse(Number.POSITIVE_INFINITY);
+    return async (isForgotten) => {
+      this.promptBinding.promiseFrom(this.time.nowMs + resumedAfterMs);
+      if (isForgotten) {
+        await this.#store.compact(asRevision(this.history.revision));
+      }
+      this.#watchCuts.set(name, (this.#watchCuts.get(name) ?? 0) + 1);
+      this.#watchesHeld.delete(name);
+    };
   }
 
   /** Faults stop: cuts heal, whoever is down is started. */
@@ -304,6 +357,7 @@ export class World {
     this.network.healAll();
     this.#cutFromStore.clear();
     for (const member of this.processes) member.start();
+    this.promptBinding.promiseFrom(this.time.nowMs + calmAfterMs);
   }
 
   /** Lets time pass, until it is over or something is broken. */
@@ -389,6 +443,7 @@ export class World {
     this.options.onCommit?.(line);
     this.witness.onCommit(commit);
     for (const checker of this.#checkers.all) this.#violated(checker.onCommit(commit, this.history));
+    this.#violated(this.promptBinding.onCommit(commit, this.history));
     if (this.history.commits % wholeEveryCommits === 0) this.checkWhole();
   }
 

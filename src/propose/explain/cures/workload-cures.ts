@@ -84,7 +84,7 @@ function evenEnough(
       if (topology === 'Node')
         return 1 + sum(cls.ownKeys.map((key) => cell.nodes.revisionRows.countAt(key, row)));
       const counts = topology === 'Zone' ? zones : regions;
-      const { here, fewest } = spreadCounts(cls.spec, topology, shape, counts, cls.zonesBeside);
+      const { here, fewest } = spreadCounts(cls.spec, topology, shape, counts, cls);
       return here + 1 - fewest;
     })();
     if (needed <= maxSkew) return rule;
