@@ -266,6 +266,21 @@ describe('an audit', () => {
     for (const { expected } of named) expect(expected).not.toBe('');
   });
 
+  it('takes the fence of a binding that an earlier release made for what it is, and no other', async () => {
+    const books = await openBooks();
+    const key = '/s/Replica/fraud/score-0-1';
+    const created = books.values.get('/o/Replica/fraud/score-0-1')?.created ?? 0;
+    const withFence = (fence: number): readonly string[] => {
+      change<{ status: ReplicaStatus }>(books, key, (old) => ({
+        status: { ...old.status, binding: { ...old.status.binding, fence: String(fence) } as never },
+      }));
+      return audited(books).differences.map(({ rule, expected }) => `${rule} ${expected}`);
+    };
+    expect(withFence(created)).toEqual([]);
+    expect(withFence(2 * created)).toEqual([]);
+    expect(withFence(2 * created + 1)).toEqual([`S5 fence ${2 * created}, when it was created`]);
+  });
+
   it('[S12] names a second incarnation that is active, and [S5] one that is bound where at most one may be', async () => {
     const books = await openBooks();
     secondIncarnation(books, 'Bound');
