@@ -50,7 +50,8 @@ const onlyIn: readonly (readonly [Scenario, readonly CheckName[]])[] = [
   [preemption, ['reserve.victim']],
   [nodeDeleted, ['bind.deleted']],
   [fenceChange, ['fence.lowered', 'fence.settled']],
-  [lostDirectory, ['release.journal', 'release.journalWindow']],
+  [fence, ['release.journal']],
+  [lostDirectory, ['release.journalWindow']],
 ];
 
 // Where there is what a controller would count wrongly.

@@ -1,4 +1,5 @@
 import { fenceContract } from '../../model/fence-contract.js';
+import { isInJournal } from '../../model/journal.js';
 import type { Node } from '../../model/kinds/node.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Workload } from '../../model/kinds/workload.js';
@@ -100,6 +101,13 @@ async function meddle(
     await release({ kind: 'FenceExpired', leaseRevision: leaseRevision - 1, stoodSeconds: 1_000 });
   if (random.chance(0.1) && node?.status?.attestation === undefined) await release({ kind: 'Attested' });
   const { journalSince } = node?.status ?? {};
+  const isKnown = binding !== undefined && journalSince !== undefined && isInJournal(binding, journalSince);
+  if (isKnown && random.chance(0.2))
+    await world.mustReject(
+      'S5',
+      `the release of ${name}, which the journal of its node knows, by the end of an earlier journal`,
+      release({ kind: 'JournalExpired', journalSince, stoodSeconds: 1_000 }),
+    );
   if (journalSince !== undefined && random.chance(0.1)) {
     // What was seen of the lease says nothing of the journal; and a journal before this one is over.
     await release({ kind: 'JournalExpired', journalSince, stoodSeconds });
