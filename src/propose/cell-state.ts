@@ -18,9 +18,9 @@ import {
 import { isTerminal, type Stage } from '../model/stages.js';
 import { AmountSum } from './amount-sum.js';
 import { Assumptions } from './assumptions.js';
+import { canLeave } from './can-leave.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
-import { canLeave } from './occupancy.js';
 import { type Easing, lowerOf, type Outranked } from './queue/cures.js';
 import {
   chargedNode,
