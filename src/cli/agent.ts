@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { BerthError } from '../client/client.js';
 import { allowSharedUserOption } from './allow-shared-user-option.js';
+import { serversOf } from './option-values.js';
 import { packageVersion } from './package-version.js';
 import { runUntilStopped } from './run-until-stopped.js';
 
 interface AgentFlags {
-  readonly server: string;
+  readonly server: readonly string[];
   readonly tokenFile?: string;
   readonly ca?: string;
   readonly region?: string;
@@ -23,7 +24,8 @@ export const agentCommand = (): Command =>
     .description('run the agent of this machine, for a server elsewhere')
     .requiredOption(
       '--server <urls>',
-      'the servers of the cell: URL[,URL…]; the next one is tried if one does not answer',
+      'the servers of the cell: URL[,URL…]; when one does not answer, the next is tried',
+      serversOf,
     )
     .option('--token-file <file>', 'a join token (berth token create --join), the first time')
     .option(
@@ -46,7 +48,7 @@ export const agentCommand = (): Command =>
         const { tokenFile, region, zone, dir, name, config, ca } = flags;
         const running = await agent({
           ...surroundings,
-          ...{ tokenFile, region, zone, dir, name, config, servers: serversIn(flags.server) },
+          ...{ tokenFile, region, zone, dir, name, config, servers: flags.server },
           ca: ca === undefined ? undefined : contentsOf(ca),
           endsJobs: flags.stopJobs === true,
           allowsSharedUser: flags.allowSharedUser === true,
@@ -55,14 +57,6 @@ export const agentCommand = (): Command =>
         return { ready: `ready: node ${running.node} at ${running.server}`, close: () => running.close() };
       }),
     );
-
-function serversIn(text: string): readonly string[] {
-  const urls = text.split(',').map((url) => url.trim());
-  for (const url of urls)
-    if (!URL.canParse(url) || new URL(url).protocol !== 'https:')
-      throw new BerthError('InvalidAgentConfig', `--server: ${JSON.stringify(url)} is not an https URL`);
-  return urls;
-}
 
 function contentsOf(file: string): string {
   try {

@@ -49,8 +49,8 @@ function commandFirst(given: readonly string[]): string[] {
   const rest = [...given];
   for (;;) {
     const [word = ''] = rest;
-    const isWhole = /^(-n.+|--(namespace|config|context|timeout)=.*)$/s.test(word);
-    const isPair = /^(-n|--(namespace|config|context|timeout))$/.test(word) && rest.length > 1;
+    const isWhole = /^(-n.+|--(namespace|config|context|server|timeout)=.*)$/s.test(word);
+    const isPair = /^(-n|--(namespace|config|context|server|timeout))$/.test(word) && rest.length > 1;
     if (!isWhole && !isPair) break;
     moved.push(...rest.splice(0, isWhole ? 1 : 2));
   }

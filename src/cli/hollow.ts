@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { BerthError, readKubeconfig, type ServerAccess } from '../client/client.js';
-import { countOf } from './option-values.js';
+import { atServers } from '../client/server-list.js';
+import { countOf, serversOf } from './option-values.js';
 import { packageVersion } from './package-version.js';
 import { runUntilStopped } from './run-until-stopped.js';
 import { findConfig } from './session.js';
@@ -9,7 +10,7 @@ import { findConfig } from './session.js';
 interface HollowFlags {
   readonly config?: string;
   readonly context?: string;
-  readonly server?: string;
+  readonly server?: readonly string[];
   readonly ca?: string;
   readonly tokenFile?: string;
   readonly count?: number;
@@ -21,7 +22,11 @@ export const hollowCommand = (): Command =>
     .description('play nodes that run nothing, for a server elsewhere')
     .option('--count <count>', 'so many nodes that are alike', countOf)
     .option('--fleet <file>', 'the nodes of a fleet file')
-    .option('--server <url>', 'the server, if not that of the kubeconfig')
+    .option(
+      '--server <urls>',
+      'the servers of the cell, if not those of the kubeconfig: URL[,URL…]',
+      serversOf,
+    )
     .option('--ca <file>', "the CA of the server's certificate, PEM")
     .option('--token-file <file>', 'a token for hollow:PREFIX, with which the nodes speak')
     .option('--config <file>', 'the kubeconfig that names the server (BERTH_CONFIG, KUBECONFIG)')
@@ -64,8 +69,7 @@ async function operatorAccess({
   };
   const known = path === undefined ? nobody : await readKubeconfig({ path, context });
   const access = {
-    ...known,
-    ...(server !== undefined && { url: server }),
+    ...(server === undefined ? known : atServers(known, server)),
     ...(ca !== undefined && { ca: contentsOf(ca, '--ca') }),
   };
   return path === undefined ? nodeAccess(access, { ...(tokenFile !== undefined && { tokenFile }) }) : access;

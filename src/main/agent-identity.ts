@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { joinCell, nobody, renewNode } from '../client/join-cell.js';
 import type { ServerAccess } from '../client/client.js';
+import type { ServerList } from '../client/server-list.js';
 import { backoffAfter } from '../env/backoff.js';
 import type { Env } from '../env/env.js';
 import { msBetween, wallMs, wallTimestamp } from '../env/instant.js';
@@ -21,7 +22,7 @@ interface Kept {
 export interface JoinOptions {
   /** The agent's directory. */
   readonly dir: string;
-  readonly servers: readonly string[];
+  readonly servers: ServerList;
   readonly tokenFile: string | undefined;
   /** The CA of the servers, PEM, if the token does not say what it is known by. */
   readonly ca: string | undefined;
@@ -90,7 +91,7 @@ export class AgentIdentity {
     if (msBetween(env.clock.wall(), notAfter) > msBetween(notBefore, notAfter) / 3) return false;
     const { requestPem } = await newRequest(privateKey);
     let problem: unknown;
-    for (const url of servers)
+    for (const url of servers.inTurn())
       try {
         const renewed = await renewNode(env, this.accessTo(url), requestPem);
         this.kept = { privateKey, credentials: renewed };
@@ -136,7 +137,7 @@ async function joined(options: JoinOptions, known: Kept | undefined): Promise<Ag
   const begun = env.clock.monotonic();
   for (let attempt = 1; ; attempt++) {
     let problem: unknown;
-    for (const url of servers)
+    for (const url of servers.inTurn())
       try {
         const credentials = await joinCell(env, url, token, ca, { node, request: requestPem });
         const kept = { privateKey, credentials };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { NodeConnection } from '../client/node-connection.js';
+import { ServerList } from '../client/server-list.js';
 import type { Env } from '../env/env.js';
 import { type AgentConfigSpec, readAgentConfig } from '../agent/machine/agent-config.js';
 import { BerthError } from '../model/errors.js';
@@ -36,19 +37,14 @@ const metricsUsual = '127.0.0.1:7480';
 export async function agent(
   options: AgentOptions,
 ): Promise<{ readonly node: string; readonly server: string; close(): Promise<void> }> {
-  const { dir, servers, env, onProblem, onDefect, version } = options;
+  const { dir, env, onProblem, onDefect, version } = options;
+  const servers = new ServerList(options.servers);
   const config = configFrom(options.config);
   const node = options.name ?? nameKeptIn(dir) ?? hostNodeName();
-  const identity = await AgentIdentity.open({ ...options, node });
-  // After every failure the next one is tried.
-  let attempts = -1;
-  const server = (): string => servers[Math.max(0, attempts) % servers.length] ?? '';
+  const identity = await AgentIdentity.open({ ...options, servers, node });
   const connection = NodeConnection.start({
-    access: () => {
-      attempts += 1;
-      return identity.accessTo(server());
-    },
-    ...{ env, onProblem },
+    ...{ servers, env, onProblem },
+    accessTo: (url) => identity.accessTo(url),
   });
   const stop = new AbortController();
   const renewing = nowAndThen({ env, signal: stop.signal, onDefect }, renewalLookMs, async () => {
@@ -70,7 +66,7 @@ export async function agent(
   await running.heard;
   return {
     node,
-    server: server(),
+    server: servers.current,
     close: async () => {
       stop.abort();
       await running.close(options.endsJobs ? 'EndJobs' : 'KeepJobs');

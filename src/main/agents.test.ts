@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NetworkNamespace } from '../../testing/network-namespace.js';
 import { plusMs } from '../env/instant.js';
+import { ServerList } from '../client/server-list.js';
 import { realEnv } from '../env/real.js';
 import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
@@ -153,7 +154,7 @@ describe.runIf(process.getuid?.() === 0)('a server and three agents, each on a n
     const options = {
       ...{
         dir: dirOf('renewed'),
-        servers: [server.url],
+        servers: new ServerList([server.url]),
         ca: undefined,
         node: 'n9',
         onProblem: () => undefined,

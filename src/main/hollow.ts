@@ -1,5 +1,6 @@
 import { BerthClient, type ServerAccess } from '../client/client.js';
 import { NodeConnection } from '../client/node-connection.js';
+import { ServerList } from '../client/server-list.js';
 import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
 import { ensureRegions } from './ensure-regions.js';
@@ -7,7 +8,7 @@ import { fleetFrom, type FleetSource } from './fleet-source.js';
 import { runFleet } from './run-fleet.js';
 
 export interface HollowOptions extends FleetSource {
-  /** How the nodes reach the server: as node:NAME, or hollow:PREFIX. */
+  /** How the nodes reach the servers: as node:NAME, or hollow:PREFIX. */
   readonly access: ServerAccess;
   /** As whom missing regions are made. */
   readonly operator: ServerAccess;
@@ -19,7 +20,7 @@ export interface HollowOptions extends FleetSource {
 
 const regions = { group: 'berth.dev', version: 'v1', plural: 'regions' };
 
-/** Plays nodes in a process of its own, over one connection to a server. */
+/** Plays nodes in a process of its own, over one connection to a server of the cell. */
 export async function hollow(
   options: HollowOptions,
 ): Promise<{ readonly nodes: number; close(): Promise<void> }> {
@@ -45,7 +46,10 @@ export async function hollow(
   } finally {
     client.close();
   }
-  const connection = await NodeConnection.open({ access: () => access, env, onProblem });
+  const connection = await NodeConnection.open({
+    ...{ servers: ServerList.of(access), env, onProblem },
+    accessTo: (url) => ({ ...access, url }),
+  });
   const playing = runFleet({ ...options, streams: connection, fleet });
   return {
     nodes: fleet.nodes.length,

@@ -45,7 +45,7 @@ import { CellUsage } from './cell-usage.js';
 import { closeDirectory, serverEntries } from './close-directory.js';
 import { openControlPlane } from './control-plane.js';
 import { keptAdmin } from './kept-admin.js';
-import { writeKubeconfig } from './kubeconfig.js';
+import { nameServers, writeKubeconfig } from './kubeconfig.js';
 import { httpsUrl, isEveryAddress, type ListenAddress } from './listen-address.js';
 import { loadPlugin } from './load-plugin.js';
 import { nowAndThen } from './now-and-then.js';
@@ -100,6 +100,8 @@ const adminCertificateMs = 365 * 24 * 3_600_000;
 const renewalLookMs = 3_600_000;
 const tokenPruneMs = 10 * 60_000;
 const leaseSecondsShared = 15;
+// How soon the kubeconfig of one server names another that was started beside it.
+const serversLookMs = 60_000;
 
 /** An API server over a store. What was opened is closed again, also when the rest fails. */
 export async function server(options: ServerOptions): Promise<Running> {
@@ -290,6 +292,12 @@ async function open(
     const shared = await shareDecisions({ log, store, peers, address, limits, env, onDefect });
     opened.push(() => shared.close());
     ({ decisions, others } = shared);
+    const nameOthers = async (): Promise<void> => {
+      const addresses = (await shared.others()).flatMap((other) => other.address ?? []);
+      if (addresses.length > 0) nameServers(kubeconfig, url, addresses);
+    };
+    await nameOthers();
+    loops.push(nowAndThen(loop, serversLookMs, nameOthers));
   }
   const controllers = runControllers({
     ...{ controlPlane, objects, env, holder, onProblem, onDefect, metrics: metrics.control },
