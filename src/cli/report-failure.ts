@@ -1,6 +1,7 @@
 import { ConnectionError, type FailedServer, isLoopback } from '../client/connection-error.js';
 import { type ErrorCode, isBerthError } from '../model/errors.js';
 import { CommandFailure } from './command-failure.js';
+import { debugText, defectText } from './defect-text.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { painted, say } from './terminal.js';
 
@@ -18,6 +19,11 @@ const codesOfErrors: Partial<Record<ErrorCode, ExitCode>> = {
   UnknownOutcome: exitCodes.timedOut,
   InvalidKubeconfig: exitCodes.usage,
   InvalidDuration: exitCodes.usage,
+  InvalidStoreAddress: exitCodes.usage,
+  InvalidHost: exitCodes.usage,
+  InvalidFleet: exitCodes.usage,
+  InvalidAgentConfig: exitCodes.usage,
+  InvalidPlugin: exitCodes.usage,
 };
 
 /** What the shell is told of an error. */
@@ -54,14 +60,17 @@ function connectionErrorIn(error: unknown): ConnectionError | undefined {
   return isBerthError(error) ? connectionErrorIn(error.cause) : undefined;
 }
 
-/** Says what went wrong and sets the exit code. Never shows a stack: what is no error of ours is named a defect. */
+/** Prints what went wrong, in one line, and sets the exit code. An error that no code expects is named a defect. */
 export function reportFailure(error: unknown, addressed?: Addressed): ExitCode {
   const isExpected =
     error instanceof CommandFailure ||
     isBerthError(error) ||
-    (error as NodeJS.ErrnoException).code !== undefined;
+    // ENOENT and the like come from the system. ERR_… come from Node, for arguments that are defects of the caller.
+    /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
   const word = painted('red', isExpected ? 'error:' : 'defect:', process.stderr);
-  say(`${word} ${describeError(error, addressed)}`);
+  say(`${word} ${isExpected ? describeError(error, addressed) : defectText(error)}`);
+  const more = isExpected ? debugText(error) : undefined;
+  if (more !== undefined) say(more);
   const code = exitCodeOf(error);
   process.exitCode = code;
   return code;

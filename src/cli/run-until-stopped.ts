@@ -1,5 +1,7 @@
 import type { Env } from '../env/env.js';
-import { type ExitCode, exitCodes } from './exit-codes.js';
+import { CommandFailure } from './command-failure.js';
+import { defectText } from './defect-text.js';
+import { exitCodes } from './exit-codes.js';
 
 /** What a server has to know however it is started. */
 export interface Surroundings {
@@ -18,30 +20,17 @@ interface Running {
 export async function runUntilStopped(
   start: (surroundings: Surroundings) => Promise<Running>,
 ): Promise<void> {
-  const [{ realEnv }, { isBerthError }] = await Promise.all([
+  const [{ realEnv }, { reportFailure }] = await Promise.all([
     import('../env/real.js'),
-    import('../model/errors.js'),
+    import('./report-failure.js'),
   ]);
-  const fail = (error: unknown): void => {
-    const { code, message, address, port } = error as NodeJS.ErrnoException & {
-      address?: string;
-      port?: number;
-    };
-    const isExpected =
-      isBerthError(error) || ['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOENT'].includes(code ?? '');
-    const said =
-      code === 'EADDRINUSE'
-        ? `another process listens on ${address} port ${port}; choose another port, or 0 for any that is free`
-        : message;
-    process.stderr.write(isExpected ? `error: ${said}\n` : `defect: ${(error as Error).stack}\n`);
-  };
   // What Berth writes is its own. Jobs set theirs themselves.
   process.umask(0o077);
   try {
     const running = await start({
       env: realEnv(),
       onProblem: (line) => process.stderr.write(`${line}\n`),
-      onDefect: fail,
+      onDefect: (error) => process.stderr.write(`defect: ${defectText(error)}\n`),
     });
     const stop = new Promise<void>((resolve) => {
       process.once('SIGINT', () => resolve());
@@ -54,22 +43,16 @@ export async function runUntilStopped(
     // Everything is closed: whatever would still keep the process, a command that cannot be killed, is not waited for.
     process.exit();
   } catch (error) {
-    fail(error);
-    process.exitCode = isBerthError(error) ? (codes[error.code] ?? exitCodes.error) : exitCodes.error;
+    reportFailure(portTaken(error) ?? error);
   }
 }
 
-const codes: Readonly<Partial<Record<string, ExitCode>>> = {
-  InvalidStoreAddress: exitCodes.usage,
-  InvalidHost: exitCodes.usage,
-  InvalidFleet: exitCodes.usage,
-  InvalidAgentConfig: exitCodes.usage,
-  InvalidPlugin: exitCodes.usage,
-  InvalidKubeconfig: exitCodes.usage,
-  ServerUnreachable: exitCodes.unreachable,
-  Unauthorized: exitCodes.notAllowed,
-  Forbidden: exitCodes.notAllowed,
-};
+function portTaken(error: unknown): CommandFailure | undefined {
+  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (code !== 'EADDRINUSE') return undefined;
+  const at = `another process listens on ${address} port ${port}`;
+  return new CommandFailure(exitCodes.error, `${at}; choose another port, or 0 for any that is free`);
+}
 
 /** A server that is ready, as `runUntilStopped` wants it. */
 export const readyServer = (server: {

@@ -12,7 +12,7 @@ export type Tried<T> =
   | { readonly kind: 'answered'; readonly value: T }
   | { readonly kind: 'gone'; readonly error: ConnectionError };
 
-/** One server of the list, when it is its turn to be tried. */
+/** A server of the list when its turn comes. */
 export interface ServerInTurn {
   readonly url: string;
   /** How long the connection may take: bounded while another server is left to try. */
@@ -49,8 +49,8 @@ export class ServerList {
   }
 
   /**
-   * Tries one server after the other, each at most once, until one answers. What `attempt` throws is the answer of a
-   * server and ends the round. When every server is gone, or `mayGoOn` says no, the error names all that were tried.
+   * Tries one server after the other, each at most once, until one answers. An error that `attempt` throws is the
+   * answer of a server and ends the round. When every server is gone, or `mayGoOn` says no, the error names all that were tried.
    */
   async reach<T>(
     attempt: (server: ServerInTurn) => Promise<Tried<T>>,
