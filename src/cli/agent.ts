@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { isIP } from 'node:net';
+import { Command, InvalidArgumentError } from 'commander';
 import { BerthError } from '../client/client.js';
 import { allowSharedUserOption } from './allow-shared-user-option.js';
 import { serversOf } from './option-values.js';
@@ -12,12 +13,18 @@ interface AgentFlags {
   readonly ca?: string;
   readonly region?: string;
   readonly zone?: string;
+  readonly address?: string;
   readonly dir: string;
   readonly name?: string;
   readonly config?: string;
   readonly stopJobs?: true;
   readonly allowSharedUser?: true;
 }
+
+const ipOf = (text: string): string => {
+  if (isIP(text) === 0) throw new InvalidArgumentError('It is an IP address, such as 10.0.0.7.');
+  return text;
+};
 
 export const agentCommand = (): Command =>
   new Command('agent')
@@ -34,6 +41,11 @@ export const agentCommand = (): Command =>
     )
     .option('--region <region>', 'where this machine is; must be what the token says')
     .option('--zone <zone>', 'where in the region; must be what the token says')
+    .option(
+      '--address <address>',
+      'where other machines reach what runs here (default: the address from which this machine reaches its servers)',
+      ipOf,
+    )
     .option('--dir <dir>', 'where its identity, its jobs and their logs are kept', 'berth-agent')
     .option('--name <name>', 'the name of the node; the name of this host if left out')
     .option('--config <file>', 'what the agent is told of this machine: see docs/nodes.md')
@@ -45,10 +57,10 @@ export const agentCommand = (): Command =>
     .action((flags: AgentFlags) =>
       runUntilStopped(async (surroundings) => {
         const { agent } = await import('../main/agent.js');
-        const { tokenFile, region, zone, dir, name, config, ca } = flags;
+        const { tokenFile, region, zone, address, dir, name, config, ca } = flags;
         const running = await agent({
           ...surroundings,
-          ...{ tokenFile, region, zone, dir, name, config, servers: flags.server },
+          ...{ tokenFile, region, zone, address, dir, name, config, servers: flags.server },
           ca: ca === undefined ? undefined : contentsOf(ca),
           endsJobs: flags.stopJobs === true,
           allowsSharedUser: flags.allowSharedUser === true,

@@ -10,7 +10,7 @@ import { type Cli, startBerth, startCli } from './berth.fixture.js';
 import { commands } from './commands.js';
 import { exitCodes } from './exit-codes.js';
 
-/** One command or part of one: `token create`, with the arguments that it cannot do without. */
+/** A command, or a part of a command such as `token create`, with the arguments that it cannot do without. */
 interface Part {
   readonly path: readonly string[];
   readonly command: Command;
@@ -105,7 +105,7 @@ describe('every command', () => {
       });
     });
   };
-  /** What breaks the rules that hold for every command line. */
+  /** The ends that break the rules for all command lines. */
   const wrongEnds = (
     ends: readonly CaseEnd[],
     codes: ReadonlySet<number | undefined> = documented,
@@ -219,7 +219,7 @@ describe('every command', () => {
     await Promise.all([next(), next()]);
     expect(ends.length).toBeGreaterThan(100);
     expect(wrongEnds(ends)).toEqual([]);
-    // Nothing empty is taken for a value.
+    // An empty value is never accepted.
     const accepted = ends.filter(({ words, output }) => words.includes('') && hasStarted(output));
     expect(accepted.map(({ words }) => words)).toEqual([]);
   }, 600_000);

@@ -49,6 +49,8 @@ describe('commands about the server and the settings', () => {
     expect(view).toContain('client-key-data: REDACTED');
     expect(view).not.toMatch(/LS0tLS1CRUdJTi/);
     expect(await cli.ok('config current-context')).toBe('berth\n');
+    const before = ['--config', cli.server.kubeconfig, 'config', 'current-context'];
+    expect(await cli.ok(before, { env: { BERTH_CONFIG: 'nowhere' } })).toBe('berth\n');
     await cli.ok('config set-context --current --namespace fraud');
     expect(await cli.ok('config get-contexts')).toMatch(/\n\* +berth +berth +admin +fraud\n/);
     expect((await cli.run('get wl')).stderr).toBe('no workloads in namespace fraud\n');

@@ -53,7 +53,7 @@ function refuseEmptyValues(command: Command): void {
       });
 }
 
-/** What was typed, with the command first: `berth -n fraud get wl` means `berth get -n fraud wl`, and `berth help get` `berth get --help`. */
+/** Moves the command to the front of the words: `berth -n fraud get wl` means `berth get -n fraud wl`, and `berth help get` `berth get --help`. */
 function commandFirst(given: readonly string[]): string[] {
   const moved: string[] = [];
   const rest = [...given];
@@ -68,8 +68,8 @@ function commandFirst(given: readonly string[]): string[] {
   const [about = ''] = after;
   if (command === 'help' && hasCommand(about)) return [about, '--help'];
   if (command === undefined) return moved;
-  // Of a command with parts, it is the part that takes options.
-  return ['auth', 'token'].includes(command) && !about.startsWith('-')
+  // A command with parts takes no options itself: its part does.
+  return ['auth', 'config', 'fence', 'token'].includes(command) && !about.startsWith('-')
     ? [command, ...after.slice(0, 1), ...moved, ...after.slice(1)]
     : [command, ...moved, ...after];
 }

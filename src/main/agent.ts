@@ -22,6 +22,8 @@ export interface AgentOptions {
   readonly region: string | undefined;
   readonly zone: string | undefined;
   readonly config: string | undefined;
+  /** Where what runs on this machine is reached, if it is not to be found out. */
+  readonly address: string | undefined;
   readonly endsJobs: boolean;
   readonly allowsSharedUser: boolean;
   readonly version: string;
@@ -41,7 +43,10 @@ export async function agent(
   const servers = new ServerList(options.servers);
   const config = configFrom(options.config);
   const node = options.name ?? nameKeptIn(dir) ?? hostNodeName();
-  const identity = await AgentIdentity.open({ ...options, servers, node });
+  const identity = await AgentIdentity.open({
+    ...{ ...options, servers, node },
+    address: options.address ?? config.address,
+  });
   const connection = NodeConnection.start({
     ...{ servers, env, onProblem },
     accessTo: (url) => identity.accessTo(url),
@@ -53,7 +58,8 @@ export async function agent(
       .catch((error: unknown) => onProblem(`cannot renew its certificate: ${String(error)}`));
   });
   const running = await runAgent({
-    ...{ streams: connection, dial: connection, dir, config, version, env, onProblem, onDefect },
+    ...{ streams: connection, dial: connection, dir, version, env, onProblem, onDefect },
+    config: { ...config, address: identity.address },
     place: identity.place,
     users: userOfTenants(config),
     allowsSharedUser: options.allowsSharedUser,

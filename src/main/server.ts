@@ -50,6 +50,7 @@ import { httpsUrl, isEveryAddress, type ListenAddress } from './listen-address.j
 import { loadPlugin } from './load-plugin.js';
 import { nowAndThen } from './now-and-then.js';
 import { openStore } from './open-store.js';
+import { machineName } from './own-address.js';
 import { openDecisionLog, shareDecisions } from './open-decisions.js';
 import { PeerClients } from './peer-clients.js';
 import { prepareKinds } from './prepare-kinds.js';
@@ -162,7 +163,7 @@ async function open(
       await freshness.catchUp();
       return cache.get({ kind: 'Node', namespace: undefined, name }) !== undefined;
     },
-    ...{ authority: certificates.authority, env },
+    ...{ authority: certificates.authority, machine: machineName(), env },
   });
   const tokens = new Tokens({ env, records: tokenRecords, tenantUid });
   const audit = new AuditLog({ env, dir: join(dir, 'audit') });
