@@ -4,10 +4,11 @@ import { Command, InvalidArgumentError } from 'commander';
 import { BerthError } from '../client/client.js';
 import { allowSharedUserOption } from './allow-shared-user-option.js';
 import { serversOf } from './option-values.js';
+import { type LogFlags, withLogOptions } from './log-options.js';
 import { packageVersion } from './package-version.js';
 import { runUntilStopped } from './run-until-stopped.js';
 
-interface AgentFlags {
+interface AgentFlags extends LogFlags {
   readonly server: readonly string[];
   readonly tokenFile?: string;
   readonly ca?: string;
@@ -27,7 +28,7 @@ const ipOf = (text: string): string => {
 };
 
 export const agentCommand = (): Command =>
-  new Command('agent')
+  withLogOptions(new Command('agent'))
     .description('run the agent of this machine, for a server elsewhere')
     .requiredOption(
       '--server <urls>',
@@ -55,7 +56,7 @@ export const agentCommand = (): Command =>
     )
     .addOption(allowSharedUserOption())
     .action((flags: AgentFlags) =>
-      runUntilStopped(async (surroundings) => {
+      runUntilStopped(flags, async (surroundings) => {
         const { agent } = await import('../main/agent.js');
         const { tokenFile, region, zone, address, dir, name, config, ca } = flags;
         const running = await agent({

@@ -252,7 +252,7 @@ describe('every command', () => {
     const words = ['up', '--no-agent', '--port', '0'];
     const ran = await startBerth(words, { cwd: at('empty'), env }).ended;
     expect(ran).toMatchObject({ status: exitCodes.error });
-    expect(ran.stderr).toMatch(/^defect: a planted escape \(at .*\); BERTH_DEBUG=1 shows the stack trace$/m);
+    expect(ran.stderr).toMatch(/^\S+ ERROR berth: defect: a planted escape \(at .*\)$/m);
     expect(ran.stderr).not.toMatch(stack);
   });
 });

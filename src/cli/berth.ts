@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { defectText } from './defect-text.js';
+import { defectText } from '../model/defect-text.js';
 import { exitCodes } from './exit-codes.js';
 import { runProgram } from './program.js';
 

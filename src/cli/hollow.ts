@@ -3,11 +3,12 @@ import { Command } from 'commander';
 import { BerthError, readKubeconfig, type ServerAccess } from '../client/client.js';
 import { atServers } from '../client/server-list.js';
 import { countOf, serversOf } from './option-values.js';
+import { type LogFlags, withLogOptions } from './log-options.js';
 import { packageVersion } from './package-version.js';
 import { runUntilStopped } from './run-until-stopped.js';
 import { findConfig } from './session.js';
 
-interface HollowFlags {
+interface HollowFlags extends LogFlags {
   readonly config?: string;
   readonly context?: string;
   readonly server?: readonly string[];
@@ -18,7 +19,7 @@ interface HollowFlags {
 }
 
 export const hollowCommand = (): Command =>
-  new Command('hollow')
+  withLogOptions(new Command('hollow'))
     .description('play nodes that run nothing, for a server elsewhere')
     .option('--count <count>', 'so many nodes that are alike', countOf)
     .option('--fleet <file>', 'the nodes of a fleet file')
@@ -32,7 +33,7 @@ export const hollowCommand = (): Command =>
     .option('--config <file>', 'the kubeconfig that names the server (BERTH_CONFIG, KUBECONFIG)')
     .option('--context <name>', 'which of its contexts, if not the current one')
     .action((flags: HollowFlags) =>
-      runUntilStopped(async (surroundings) => {
+      runUntilStopped(flags, async (surroundings) => {
         const operator = await operatorAccess(flags);
         const { hollow } = await import('../main/hollow.js');
         const playing = await hollow({

@@ -1,7 +1,7 @@
 import { ConnectionError, type FailedServer, isLoopback } from '../client/connection-error.js';
 import { type ErrorCode, isBerthError } from '../model/errors.js';
 import { CommandFailure } from './command-failure.js';
-import { debugText, defectText } from './defect-text.js';
+import { debugText, defectText } from '../model/defect-text.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { painted, say } from './terminal.js';
 

@@ -86,7 +86,7 @@ describe.each(['SIGKILL', 'SIGSTOP'] as const)('when one of two servers is ended
 });
 
 describe('two servers on one etcd', () => {
-  it('name each other in the kubeconfig that they write', async () => {
+  it('name each other in the kubeconfig that they write, and log who leads', async () => {
     const etcd = await startEtcd();
     const cell = await startTwoServers(etcd, 'named-servers');
     try {
@@ -101,9 +101,24 @@ describe('two servers on one etcd', () => {
       expect(named.filter((servers) => servers !== undefined)).not.toEqual([]);
       expect([[a, b], undefined]).toContainEqual(named[0]);
       expect([[b, a], undefined]).toContainEqual(named[1]);
+      const leaders = (lease: string): readonly string[] =>
+        cell.servers.map(
+          (server) =>
+            new RegExp(`INFO {2}leader ${lease}: (\\w+) server leads `).exec(server.complained())?.[1] ?? '',
+        );
+      for (const lease of ['authority', 'detector', 'scheduler'])
+        await expect.poll(() => leaders(lease).toSorted(), soon).toEqual(['another', 'this']);
+      const detects = leaders('detector').indexOf('this');
+      cell.servers[detects]?.child.kill('SIGKILL');
+      const successor = cell.servers[1 - detects];
+      await expect
+        .poll(() => successor?.complained(), { timeout: 60_000, interval: 500 })
+        .toMatch(
+          / INFO {2}leader detector: this server leads holder=\S+ epoch=1\.2 since=\S+ address=https:\S+$/m,
+        );
     } finally {
       await cell.close();
       await etcd.stop();
     }
-  }, 60_000);
+  }, 120_000);
 });

@@ -17,8 +17,10 @@ export interface NodeConnectionParts {
   /** As whom to connect to a server; asked for every attempt, because certificates are renewed. */
   readonly accessTo: (url: string) => ServerAccess;
   readonly env: Env;
-  /** Told why there is no connection, or why a node was refused. */
-  readonly onProblem: (message: string) => void;
+  /** Told the server of each new connection. */
+  readonly onConnected?: (server: string) => void;
+  /** Told why there is no connection to a server, or why a node was refused. */
+  readonly onProblem: (message: string, server: string) => void;
 }
 
 const backoff = { firstMs: 200, mostMs: 10_000 };
@@ -125,7 +127,7 @@ export class NodeConnection implements NodeStreams, SessionDial {
   }
 
   async #run(first: Promise<Duplex>): Promise<void> {
-    const { env, onProblem, servers } = this.parts;
+    const { env, onConnected, onProblem, servers } = this.parts;
     const { signal } = this.#stop;
     let connecting = first;
     for (let failures = 0; !signal.aborted; failures += 1) {
@@ -134,14 +136,15 @@ export class NodeConnection implements NodeStreams, SessionDial {
         this.#socket = socket;
         failures = 0;
         this.#heardAt = env.clock.monotonic();
+        onConnected?.(this.#server);
         this.#watchSilence(socket);
         for await (const text of readLines(socket)) this.#hear(text);
         throw new Error('the server has ended the connection');
       } catch (error) {
-        if (!signal.aborted) onProblem(error instanceof Error ? error.message : String(error));
+        if (!signal.aborted) onProblem(error instanceof Error ? error.message : String(error), this.#server);
       }
       this.#cut();
-      servers.leave(this.#access?.url ?? '');
+      servers.leave(this.#server);
       await env.sleep(backoffAfter(backoff, failures + 1, env.random), signal).catch(() => undefined);
       if (signal.aborted) return;
       connecting = this.#connectToCurrent();
@@ -165,7 +168,7 @@ export class NodeConnection implements NodeStreams, SessionDial {
     this.#heardAt = this.parts.env.clock.monotonic();
     // A parsed boundary: a server whose certificate is trusted.
     const line = JSON.parse(text) as DownLine;
-    if (line.kind === 'error') return this.parts.onProblem(line.message);
+    if (line.kind === 'error') return this.parts.onProblem(line.message, this.#server);
     if (line.kind === 'registered') {
       this.#asked.get(line.id)?.(line.outcome);
       this.#asked.delete(line.id);
@@ -191,6 +194,11 @@ export class NodeConnection implements NodeStreams, SessionDial {
     return tryUpgrade(env, access, {
       ...{ path: nodeStreamPath, protocol: nodeProtocol, timeoutMs: connectMs, connectMsMax, signal },
     });
+  }
+
+  /** The server that was tried last. */
+  get #server(): string {
+    return this.#access?.url ?? '';
   }
 
   get #isWaiting(): boolean {

@@ -5,7 +5,9 @@ import type { Env } from '../env/env.js';
 import { type AgentConfigSpec, readAgentConfig } from '../agent/machine/agent-config.js';
 import { BerthError } from '../model/errors.js';
 import { AgentIdentity, nameKeptIn } from './agent-identity.js';
+import { connectionParts } from './connection-parts.js';
 import { hostNodeName } from './host-node-name.js';
+import { callbacksFor, type Log } from './log.js';
 import { parseListenAddress } from './listen-address.js';
 import { nowAndThen } from './now-and-then.js';
 import { runAgent } from './run-agent.js';
@@ -28,8 +30,7 @@ export interface AgentOptions {
   readonly allowsSharedUser: boolean;
   readonly version: string;
   readonly env: Env;
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 const renewalLookMs = 600_000;
@@ -39,16 +40,23 @@ const metricsUsual = '127.0.0.1:7480';
 export async function agent(
   options: AgentOptions,
 ): Promise<{ readonly node: string; readonly server: string; close(): Promise<void> }> {
-  const { dir, env, onProblem, onDefect, version } = options;
+  const { dir, env, log, version } = options;
+  const { onProblem, onDefect } = callbacksFor(log, 'agent');
   const servers = new ServerList(options.servers);
   const config = configFrom(options.config);
   const node = options.name ?? nameKeptIn(dir) ?? hostNodeName();
   const identity = await AgentIdentity.open({
-    ...{ ...options, servers, node },
+    ...{ ...options, servers, node, onProblem },
     address: options.address ?? config.address,
   });
+  const { address, place } = identity;
+  const { region, zone } = place;
+  log({
+    ...{ level: 'info', component: 'agent', object: node, message: 'starts as a node' },
+    fields: { region, zone, address, dir, version },
+  });
   const connection = NodeConnection.start({
-    ...{ servers, env, onProblem },
+    ...connectionParts(servers, env, log),
     accessTo: (url) => identity.accessTo(url),
   });
   const stop = new AbortController();
@@ -58,9 +66,8 @@ export async function agent(
       .catch((error: unknown) => onProblem(`cannot renew its certificate: ${String(error)}`));
   });
   const running = await runAgent({
-    ...{ streams: connection, dial: connection, dir, version, env, onProblem, onDefect },
-    config: { ...config, address: identity.address },
-    place: identity.place,
+    ...{ streams: connection, dial: connection, dir, version, env, log, place },
+    config: { ...config, address },
     users: userOfTenants(config),
     allowsSharedUser: options.allowsSharedUser,
     metrics: parseListenAddress(config.metrics ?? metricsUsual),

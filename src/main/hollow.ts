@@ -5,6 +5,8 @@ import type { Env } from '../env/env.js';
 import { BerthError, isBerthError } from '../model/errors.js';
 import { ensureRegions } from './ensure-regions.js';
 import { fleetFrom, type FleetSource } from './fleet-source.js';
+import { connectionParts } from './connection-parts.js';
+import type { Log } from './log.js';
 import { runFleet } from './run-fleet.js';
 
 export interface HollowOptions extends FleetSource {
@@ -14,8 +16,7 @@ export interface HollowOptions extends FleetSource {
   readonly operator: ServerAccess;
   readonly version: string;
   readonly env: Env;
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 const regions = { group: 'berth.dev', version: 'v1', plural: 'regions' };
@@ -24,7 +25,7 @@ const regions = { group: 'berth.dev', version: 'v1', plural: 'regions' };
 export async function hollow(
   options: HollowOptions,
 ): Promise<{ readonly nodes: number; close(): Promise<void> }> {
-  const { access, operator, env, onProblem } = options;
+  const { access, operator, env, log } = options;
   const fleet = await fleetFrom(options);
   if (fleet === undefined) throw new BerthError('InvalidFleet', 'give a number of nodes or a fleet file');
   const client = new BerthClient({ access: operator, env });
@@ -47,7 +48,7 @@ export async function hollow(
     client.close();
   }
   const connection = await NodeConnection.open({
-    ...{ servers: ServerList.of(access), env, onProblem },
+    ...connectionParts(ServerList.of(access), env, log),
     accessTo: (url) => ({ ...access, url }),
   });
   const playing = runFleet({ ...options, streams: connection, fleet });

@@ -6,8 +6,8 @@ import { readOr } from '../agent/process/proc.js';
 import { BerthError } from '../model/errors.js';
 
 /**
- * The address of this machine on its way to a server: the source address that the kernel chooses. Nothing is sent, so the
- * server need not be up.
+ * The address of this machine on its way to a server: the source address that the kernel chooses. The
+ * server need not be up, because no packet is sent.
  */
 export async function addressTowards(url: string): Promise<string> {
   const { hostname, port } = new URL(url);

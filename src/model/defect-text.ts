@@ -1,21 +1,24 @@
 const debugVariable = 'BERTH_DEBUG';
 
-const isDebugging = (): boolean => !['', '0', undefined].includes(process.env[debugVariable]);
-
-/** Everything that is known of an error, with its causes, for a person who has asked for it. */
-export const debugText = (error: unknown): string | undefined =>
-  isDebugging() && error instanceof Error ? withCauses(error) : undefined;
+/** All that is known of an error, with its causes; undefined unless BERTH_DEBUG asks for it. */
+export function debugText(error: unknown, environment: NodeJS.ProcessEnv = process.env): string | undefined {
+  const isAsked = !['', '0', undefined].includes(environment[debugVariable]);
+  return isAsked && error instanceof Error ? withCauses(error) : undefined;
+}
 
 /**
  * An unexpected error in one line: what failed, where in the program, and how to see more. With BERTH_DEBUG=1 the stack
  * trace follows.
  */
 export function defectText(error: unknown): string {
-  if (!(error instanceof Error)) return oneLine(String(error));
-  const text = `${oneLine(error.message)}${placeOf(error)}`;
+  const line = defectLine(error);
   const more = debugText(error);
-  return more === undefined ? `${text}; ${debugVariable}=1 shows the stack trace` : `${text}\n${more}`;
+  return more === undefined ? `${line}; ${debugVariable}=1 shows the stack trace` : `${line}\n${more}`;
 }
+
+/** An unexpected error in one line: what failed, and where in the program. */
+export const defectLine = (error: unknown): string =>
+  error instanceof Error ? `${oneLine(error.message)}${placeOf(error)}` : oneLine(String(error));
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
