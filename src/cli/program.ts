@@ -20,26 +20,30 @@ export async function runProgram(given: readonly string[]): Promise<void> {
   }
 }
 
+/** The program with the command that is asked for, or with all commands where help or a suggestion may be needed. */
 async function programFor(name: string | undefined): Promise<Command> {
-  const program = new Command('berth')
+  const program = new Command('berth').helpCommand(false).exitOverride();
+  program.showHelpAfterError('(berth --help lists the commands)');
+  const asked = name === undefined ? undefined : await commandNamed(name);
+  if (asked !== undefined) {
+    program.addCommand(asked.copyInheritedSettings(program));
+    for (const part of [asked, ...asked.commands]) refuseEmptyValues(part);
+    for (const sub of asked.commands) sub.copyInheritedSettings(program);
+    return program;
+  }
+  program
     .description('A distributed scheduler and control plane that explains itself.')
-    .version(packageVersion(), '-V, --version', 'print the version')
-    .helpCommand(false)
-    .showHelpAfterError('(berth --help lists the commands)')
-    .exitOverride();
+    .version(packageVersion(), '-V, --version', 'print the version');
+  for (const { name: each, description, isHidden = false } of commands) {
+    const command = new Command(each).description(description);
+    program.addCommand(command.copyInheritedSettings(program), { hidden: isHidden });
+  }
   const help = new Command('help')
     .description('show help, of one command if it is named')
     .argument('[command]')
     .action((about?: string) =>
       about === undefined ? program.help() : program.error(`error: unknown command '${about}'`),
     );
-  const asked = name === undefined ? undefined : await commandNamed(name);
-  for (const { name: each, description, isHidden = false } of commands) {
-    const command = asked?.name() === each ? asked : new Command(each).description(description);
-    program.addCommand(command.copyInheritedSettings(program), { hidden: isHidden });
-    for (const sub of command.commands) sub.copyInheritedSettings(program);
-    if (command === asked) for (const part of [command, ...command.commands]) refuseEmptyValues(part);
-  }
   program.addCommand(help.copyInheritedSettings(program));
   return program;
 }

@@ -22,7 +22,6 @@ import { type ObjectRow, type ObjectTable, rowIn, tableIn, tableMediaType } from
 import { retry, RetryBudget, type RetryPolicy, valueOf } from './retry-policy.js';
 import { errorOfAnswer } from './status-error.js';
 import { Transport, type TransportRequest } from './transport.js';
-import { tryUpgrade } from './upgrade.js';
 
 export { BerthError, isBerthError } from '../model/errors.js';
 export type { BerthObject } from '../model/object.js';
@@ -140,7 +139,14 @@ export class BerthClient {
   }
 
   /** A connection that goes on in both directions: a command beside a replica. */
-  upgrade(path: string, query: URLSearchParams, protocol: string, signal?: AbortSignal): Promise<Duplex> {
+  async upgrade(
+    path: string,
+    query: URLSearchParams,
+    protocol: string,
+    signal?: AbortSignal,
+  ): Promise<Duplex> {
+    // Most commands never need it.
+    const { tryUpgrade } = await import('./upgrade.js');
     const wanted = { path: `${path}?${query.toString()}`, protocol, timeoutMs: this.#timeoutMs, signal };
     return this.#transport.servers.reach(
       ({ url, connectMsMax }) => tryUpgrade(this.#env, { ...this.#access, url }, { ...wanted, connectMsMax }),

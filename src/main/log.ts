@@ -15,7 +15,7 @@ export interface LogEvent {
   readonly message: string;
   /** Facts for programs that read the log. */
   readonly fields?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** What failed: its stack trace is logged where BERTH_DEBUG asks for it. */
+  /** The failure behind the event: its stack trace is logged where BERTH_DEBUG asks for it. */
   readonly error?: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** One line of the log as pino writes it: JSON with the time, the level, the message and whatever else. */
+/** A line of the log as pino writes it: JSON with the time, the level, the message and the facts. */
 interface Line {
   readonly time: string;
   readonly level: string;

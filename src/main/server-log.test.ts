@@ -31,6 +31,7 @@ describe('the logs of a server and an agent', () => {
   let agent: BerthProcess;
   let client: TestClient;
   let secret = '';
+  const started: BerthProcess[] = [];
   const flags = ['--log-format', 'json', '--log-level', 'debug'];
   const post = async (path: string, body: object): Promise<string> => {
     const { status, text } = await client.send('POST', path, { headers: json, body: JSON.stringify(body) });
@@ -50,6 +51,7 @@ describe('the logs of a server and an agent', () => {
 
   beforeAll(async () => {
     server = await startBerth(['up', '--dir', at('up'), '--port', '0', '--dns', '127.0.0.1:0', ...flags]);
+    started.unshift(server);
     client = testClient(server.kubeconfig);
     const token = await post('/apis/authentication.berth.dev/v1/tokens', {
       spec: { join: { node: 'n2' }, ttl: '1h' },
@@ -65,13 +67,14 @@ describe('the logs of a server and an agent', () => {
       ...['agent', '--server', server.url, '--token-file', at('token'), '--dir', at('n2'), '--name', 'n2'],
       ...['--config', at('config.json'), '--stop-jobs', ...flags],
     ]);
+    started.unshift(agent);
   }, 120_000);
   afterAll(async () => {
-    client.close();
-    for (const each of [agent, server]) {
+    for (const each of started) {
       each.child.kill('SIGTERM');
       await each.ended;
     }
+    client.close();
     for (const dir of ['n2', 'up/agent']) endSupervisor(at(dir));
     scratch.remove();
   }, 60_000);
