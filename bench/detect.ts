@@ -107,9 +107,8 @@ async function lossOfNodes(print: Print): Promise<void> {
     ...{ store: { kind: 'lmdb', dir: scratch.path }, dir: scratch.path, hosts: [], version: 'bench', env },
     listen: { host: '127.0.0.1', port: 0 },
     ...{ historyMs: 300_000, eventsTtlMs: 3_600_000, scheduling: { shards: 1, plugins: [] } },
-    onProblem: () => undefined,
-    onDefect: (error) => {
-      throw error;
+    log: ({ level, message }) => {
+      if (level === 'error') throw new Error(message);
     },
   });
   const stop = new AbortController();

@@ -1,6 +1,7 @@
 import { renewPeriodSeconds } from '../src/commit/nodes/renew-period.js';
 import type { Env } from '../src/env/env.js';
 import { type ControlPlane, openControlPlane } from '../src/main/control-plane.js';
+import type { Log } from '../src/main/log.js';
 import { openDecisionLog } from '../src/main/open-decisions.js';
 import { runControllers } from '../src/main/run-controllers.js';
 import { runSchedulers } from '../src/main/run-schedulers.js';
@@ -95,8 +96,9 @@ export async function openScheduleCell(
   const problems: string[] = [];
   const stop = new AbortController();
   const renewing = renewAll(authority, env, epochs, stop.signal);
-  const onDefect = (error: unknown): void => {
-    throw error;
+  const log: Log = ({ level, message }) => {
+    if (level === 'error') throw new Error(message);
+    if (level === 'warn') problems.push(message);
   };
   const common = {
     controlPlane,
@@ -105,16 +107,16 @@ export async function openScheduleCell(
     holder: 'bench',
     address: undefined,
     isAlone: true,
-    onDefect,
+    log,
   };
   const onProblem = (line: string): void => void problems.push(line);
   const seen = new CachedObjects({ ...controlPlane, manager: 'bench' });
-  const controllers = runControllers({ ...common, objects: seen, metrics: metrics.control, onProblem });
+  const controllers = runControllers({ ...common, objects: seen, metrics: metrics.control });
   const decisions = await openDecisionLog({
     ...{ dir: options.dir, limits: decisionLimitsDefault, env, onProblem },
   });
   const schedulers = await runSchedulers({
-    ...{ ...common, onProblem, metrics: metrics.scheduler, ages: () => 0, leaseSeconds: 60 },
+    ...{ ...common, metrics: metrics.scheduler, ages: () => 0, leaseSeconds: 60 },
     ...{ decisions: decisions.log, shards: 1, plugins: [] },
   });
   // Nothing is kept of those that are bound: memory is measured too. And one in ten is enough: to note when each was queued

@@ -7,6 +7,8 @@ export class NetworkNamespace {
   readonly name: string;
   /** Where this machine is, as seen from inside. */
   readonly hostAddress: string;
+  /** Where it is itself, as seen from this machine. */
+  readonly address: string;
   readonly #cable: string;
 
   constructor(number: number) {
@@ -15,11 +17,12 @@ export class NetworkNamespace {
     this.#cable = `bt${process.pid.toString(36)}x${number}`;
     const net = `10.${200 + (process.pid % 50)}.${number}`;
     this.hostAddress = `${net}.1`;
+    this.address = `${net}.2`;
     ip('netns', 'add', this.name);
     ip('link', 'add', this.#cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.name);
     ip('addr', 'add', `${net}.1/24`, 'dev', this.#cable);
     ip('link', 'set', this.#cable, 'up');
-    ip('-n', this.name, 'addr', 'add', `${net}.2/24`, 'dev', 'eth0');
+    ip('-n', this.name, 'addr', 'add', `${this.address}/24`, 'dev', 'eth0');
     ip('-n', this.name, 'link', 'set', 'eth0', 'up');
     ip('-n', this.name, 'link', 'set', 'lo', 'up');
   }

@@ -1,16 +1,20 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { isIP } from 'node:net';
+import { Command, InvalidArgumentError } from 'commander';
 import { BerthError } from '../client/client.js';
 import { allowSharedUserOption } from './allow-shared-user-option.js';
+import { serversOf } from './option-values.js';
+import { type LogFlags, withLogOptions } from './log-options.js';
 import { packageVersion } from './package-version.js';
 import { runUntilStopped } from './run-until-stopped.js';
 
-interface AgentFlags {
-  readonly server: string;
+interface AgentFlags extends LogFlags {
+  readonly server: readonly string[];
   readonly tokenFile?: string;
   readonly ca?: string;
   readonly region?: string;
   readonly zone?: string;
+  readonly address?: string;
   readonly dir: string;
   readonly name?: string;
   readonly config?: string;
@@ -18,12 +22,18 @@ interface AgentFlags {
   readonly allowSharedUser?: true;
 }
 
+const ipOf = (text: string): string => {
+  if (isIP(text) === 0) throw new InvalidArgumentError('It is an IP address, such as 10.0.0.7.');
+  return text;
+};
+
 export const agentCommand = (): Command =>
-  new Command('agent')
+  withLogOptions(new Command('agent'))
     .description('run the agent of this machine, for a server elsewhere')
     .requiredOption(
       '--server <urls>',
-      'the servers of the cell: URL[,URL…]; the next one is tried if one does not answer',
+      'the servers of the cell: URL[,URL…]; when one does not answer, the next is tried',
+      serversOf,
     )
     .option('--token-file <file>', 'a join token (berth token create --join), the first time')
     .option(
@@ -32,6 +42,11 @@ export const agentCommand = (): Command =>
     )
     .option('--region <region>', 'where this machine is; must be what the token says')
     .option('--zone <zone>', 'where in the region; must be what the token says')
+    .option(
+      '--address <address>',
+      'where other machines reach what runs here (default: the address from which this machine reaches its servers)',
+      ipOf,
+    )
     .option('--dir <dir>', 'where its identity, its jobs and their logs are kept', 'berth-agent')
     .option('--name <name>', 'the name of the node; the name of this host if left out')
     .option('--config <file>', 'what the agent is told of this machine: see docs/nodes.md')
@@ -41,12 +56,12 @@ export const agentCommand = (): Command =>
     )
     .addOption(allowSharedUserOption())
     .action((flags: AgentFlags) =>
-      runUntilStopped(async (surroundings) => {
+      runUntilStopped(flags, async (surroundings) => {
         const { agent } = await import('../main/agent.js');
-        const { tokenFile, region, zone, dir, name, config, ca } = flags;
+        const { tokenFile, region, zone, address, dir, name, config, ca } = flags;
         const running = await agent({
           ...surroundings,
-          ...{ tokenFile, region, zone, dir, name, config, servers: serversIn(flags.server) },
+          ...{ tokenFile, region, zone, address, dir, name, config, servers: flags.server },
           ca: ca === undefined ? undefined : contentsOf(ca),
           endsJobs: flags.stopJobs === true,
           allowsSharedUser: flags.allowSharedUser === true,
@@ -55,14 +70,6 @@ export const agentCommand = (): Command =>
         return { ready: `ready: node ${running.node} at ${running.server}`, close: () => running.close() };
       }),
     );
-
-function serversIn(text: string): readonly string[] {
-  const urls = text.split(',').map((url) => url.trim());
-  for (const url of urls)
-    if (!URL.canParse(url) || new URL(url).protocol !== 'https:')
-      throw new BerthError('InvalidAgentConfig', `--server: ${JSON.stringify(url)} is not an https URL`);
-  return urls;
-}
 
 function contentsOf(file: string): string {
   try {

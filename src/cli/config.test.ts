@@ -1,7 +1,8 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../testing/run-process.js';
+import { readKubeconfig } from '../client/client.js';
 import { type Cli, program, startBerth, startCli } from './berth.fixture.js';
 
 describe('commands about the server and the settings', () => {
@@ -48,6 +49,8 @@ describe('commands about the server and the settings', () => {
     expect(view).toContain('client-key-data: REDACTED');
     expect(view).not.toMatch(/LS0tLS1CRUdJTi/);
     expect(await cli.ok('config current-context')).toBe('berth\n');
+    const before = ['--config', cli.server.kubeconfig, 'config', 'current-context'];
+    expect(await cli.ok(before, { env: { BERTH_CONFIG: 'nowhere' } })).toBe('berth\n');
     await cli.ok('config set-context --current --namespace fraud');
     expect(await cli.ok('config get-contexts')).toMatch(/\n\* +berth +berth +admin +fraud\n/);
     expect((await cli.run('get wl')).stderr).toBe('no workloads in namespace fraud\n');
@@ -59,6 +62,33 @@ describe('commands about the server and the settings', () => {
     expect(wrong.stderr).toMatch(/has no context "bert"; did you mean berth\?\n$/);
     expect((await cli.run('config viev')).stderr).toContain('Did you mean view?');
     expect((await cli.run('config set-context')).stderr).toContain('--namespace NAME is needed');
+  });
+
+  it('config set-servers names several servers, and keeps comments and other extensions', async () => {
+    const file = cli.write(
+      'several.yaml',
+      `# of our team
+current-context: here
+contexts: [{ name: here, context: { cluster: c, user: u } }]
+clusters:
+  - name: c
+    cluster: { server: "https://a:1", extensions: [{ name: other, extension: { x: 1 } }] }
+users: [{ name: u, user: { token: t } }]
+`,
+    );
+    const set = (urls: string): Promise<string> => cli.ok(`config set-servers ${urls} --config ${file}`);
+    expect(await set('https://b:1,https://c:1')).toBe('cluster c: https://b:1, https://c:1\n');
+    expect(await readKubeconfig({ path: file })).toMatchObject({
+      url: 'https://b:1',
+      otherUrls: ['https://c:1'],
+    });
+    await set('https://d:1');
+    expect(await readKubeconfig({ path: file })).toMatchObject({ url: 'https://d:1' });
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain('# of our team');
+    expect(text).toMatch(/name: other/);
+    expect(text.match(/berth\.dev\/servers/g)).toHaveLength(1);
+    expect(await cli.run(`config set-servers http://b --config ${file}`)).toMatchObject({ status: 64 });
   });
 
   it('completes commands, options, kinds and names, in bash too', async () => {

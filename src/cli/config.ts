@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { usageFailure } from './command-failure.js';
 import { KubeconfigFile } from './kubeconfig-file.js';
-import { outputOption } from './option-values.js';
+import { outputOption, serversOf } from './option-values.js';
 import { formatValue } from './print-objects.js';
 import { formatTable } from './print-table.js';
 import { reportFailure } from './report-failure.js';
@@ -51,6 +51,16 @@ export const configCommand = (): Command =>
           withFile(options, (file) => {
             file.use(name);
             print(`${file.path} uses context ${name}`);
+          }),
+        ),
+    )
+    .addCommand(
+      configPart('set-servers', 'name the servers of the cell of the current context')
+        .argument('<urls>', 'in the order they are tried: URL[,URL…]', serversOf)
+        .action((urls: readonly string[], options: ConfigOptions) =>
+          withFile(options, (file) => {
+            const cluster = file.setServers(urls);
+            print(`cluster ${cluster}: ${urls.join(', ')}`);
           }),
         ),
     )

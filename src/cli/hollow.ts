@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { BerthError, readKubeconfig, type ServerAccess } from '../client/client.js';
-import { countOf } from './option-values.js';
+import { atServers } from '../client/server-list.js';
+import { countOf, serversOf } from './option-values.js';
+import { type LogFlags, withLogOptions } from './log-options.js';
 import { packageVersion } from './package-version.js';
 import { runUntilStopped } from './run-until-stopped.js';
 import { findConfig } from './session.js';
 
-interface HollowFlags {
+interface HollowFlags extends LogFlags {
   readonly config?: string;
   readonly context?: string;
-  readonly server?: string;
+  readonly server?: readonly string[];
   readonly ca?: string;
   readonly tokenFile?: string;
   readonly count?: number;
@@ -17,17 +19,21 @@ interface HollowFlags {
 }
 
 export const hollowCommand = (): Command =>
-  new Command('hollow')
+  withLogOptions(new Command('hollow'))
     .description('play nodes that run nothing, for a server elsewhere')
     .option('--count <count>', 'so many nodes that are alike', countOf)
     .option('--fleet <file>', 'the nodes of a fleet file')
-    .option('--server <url>', 'the server, if not that of the kubeconfig')
+    .option(
+      '--server <urls>',
+      'the servers of the cell, if not those of the kubeconfig: URL[,URL…]',
+      serversOf,
+    )
     .option('--ca <file>', "the CA of the server's certificate, PEM")
     .option('--token-file <file>', 'a token for hollow:PREFIX, with which the nodes speak')
     .option('--config <file>', 'the kubeconfig that names the server (BERTH_CONFIG, KUBECONFIG)')
     .option('--context <name>', 'which of its contexts, if not the current one')
     .action((flags: HollowFlags) =>
-      runUntilStopped(async (surroundings) => {
+      runUntilStopped(flags, async (surroundings) => {
         const operator = await operatorAccess(flags);
         const { hollow } = await import('../main/hollow.js');
         const playing = await hollow({
@@ -64,8 +70,7 @@ async function operatorAccess({
   };
   const known = path === undefined ? nobody : await readKubeconfig({ path, context });
   const access = {
-    ...known,
-    ...(server !== undefined && { url: server }),
+    ...(server === undefined ? known : atServers(known, server)),
     ...(ca !== undefined && { ca: contentsOf(ca, '--ca') }),
   };
   return path === undefined ? nodeAccess(access, { ...(tokenFile !== undefined && { tokenFile }) }) : access;

@@ -43,7 +43,7 @@ async function readInfo(session: Session): Promise<Info> {
     lookup.kinds.map(async (kind) => [kind.plural, await countOf(client, kind)] as const),
   );
   return {
-    server: addressed.url,
+    server: client.server,
     config: addressed.configPath,
     version: version.version,
     cell: version.cell,

@@ -1,5 +1,6 @@
 import { chmodSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
+import { serversExtension } from '../client/kubeconfig.js';
 import { nearest } from '../model/nearest.js';
 import { CommandFailure, usageFailure } from './command-failure.js';
 import { exitCodes } from './exit-codes.js';
@@ -78,8 +79,25 @@ export class KubeconfigFile {
     this.#save();
   }
 
-  #entries(): YAMLMap[] {
-    const list = this.#document.get('contexts');
+  /** Names the servers of the current context's cluster; gives the name of the cluster. */
+  setServers([first, ...others]: readonly string[]): string {
+    const name = this.#entry(this.currentContext).getIn(['context', 'cluster']);
+    const cluster = this.#entries('clusters').find((entry) => entry.get('name') === name);
+    if (typeof name !== 'string' || cluster === undefined)
+      throw this.#wrong(`context ${this.currentContext} names no cluster that is there`);
+    cluster.setIn(['cluster', 'server'], first);
+    const extensions: unknown = cluster.getIn(['cluster', 'extensions']);
+    const kept = isSeq(extensions)
+      ? extensions.items.filter((item) => !(isMap(item) && item.get('name') === serversExtension))
+      : [];
+    const named = { name: serversExtension, extension: { servers: [first, ...others] } };
+    cluster.setIn(['cluster', 'extensions'], this.#document.createNode([...kept, named], { flow: true }));
+    this.#save();
+    return name;
+  }
+
+  #entries(field: 'contexts' | 'clusters' = 'contexts'): YAMLMap[] {
+    const list = this.#document.get(field);
     return isSeq(list) ? list.items.filter((item) => isMap(item)) : [];
   }
 

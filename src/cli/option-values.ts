@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { parseServers } from '../client/server-list.js';
 import { parseDurationMs } from '../model/duration.js';
 import { nearest } from '../model/nearest.js';
 
@@ -6,6 +7,15 @@ import { nearest } from '../model/nearest.js';
 export const durationOf = (text: string): number => {
   try {
     return parseDurationMs(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+};
+
+/** Reads the servers of a cell: URL[,URL…]. */
+export const serversOf = (text: string): readonly string[] => {
+  try {
+    return parseServers(text);
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }

@@ -1,11 +1,13 @@
+import { ConnectionError, type FailedServer, isLoopback } from '../client/connection-error.js';
 import { type ErrorCode, isBerthError } from '../model/errors.js';
 import { CommandFailure } from './command-failure.js';
+import { debugText, defectText } from '../model/defect-text.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
 import { painted, say } from './terminal.js';
 
-/** Which server was meant, and who said so. */
+/** Which servers were meant, and where they are named. */
 export interface Addressed {
-  readonly url: string;
+  readonly urls: readonly string[];
   readonly configPath: string;
 }
 
@@ -17,6 +19,11 @@ const codesOfErrors: Partial<Record<ErrorCode, ExitCode>> = {
   UnknownOutcome: exitCodes.timedOut,
   InvalidKubeconfig: exitCodes.usage,
   InvalidDuration: exitCodes.usage,
+  InvalidStoreAddress: exitCodes.usage,
+  InvalidHost: exitCodes.usage,
+  InvalidFleet: exitCodes.usage,
+  InvalidAgentConfig: exitCodes.usage,
+  InvalidPlugin: exitCodes.usage,
 };
 
 /** What the shell is told of an error. */
@@ -27,28 +34,44 @@ export function exitCodeOf(error: unknown): ExitCode {
 
 /** An error in one line, or in one line per field where an object breaks several rules. */
 export function describeError(error: unknown, addressed?: Addressed): string {
-  if (isBerthError(error, 'ServerUnreachable') && addressed !== undefined) {
-    const reason = (error.cause instanceof Error ? deepest(error.cause) : error).message;
-    return `no server answers at ${addressed.url} (from ${addressed.configPath}): ${reason}; start one with: berth up`;
-  }
+  const failed = connectionErrorIn(error);
+  if (failed !== undefined) return describeServers(failed, addressed);
   if (error instanceof Error) return error.message;
   return String(error);
 }
 
-/** Says what went wrong and sets the exit code. Never shows a stack: what is no error of ours is named a defect. */
+function describeServers({ code, servers }: ConnectionError, addressed: Addressed | undefined): string {
+  const from = addressed === undefined ? '' : ` (from ${addressed.configPath})`;
+  const [first] = servers;
+  if (first !== undefined && servers.length === 1) {
+    const problem = code === 'CertificateUnusable' ? 'the certificate is not trusted' : 'no server answers';
+    return `${problem} at ${first.url}${from}: ${first.reason}; ${adviceFor(first)}`;
+  }
+  const each = servers.map(({ url, reason }) => `${url}: ${reason}`).join('; ');
+  return `none of ${servers.length} servers can be used${from}: ${each}`;
+}
+
+const adviceFor = ({ url, reason, check }: FailedServer): string =>
+  isLoopback(url) && reason === 'connection refused' ? 'start one with: berth up' : check;
+
+/** The failed connection that an error wraps: outer errors only say how often a request was tried. */
+function connectionErrorIn(error: unknown): ConnectionError | undefined {
+  if (error instanceof ConnectionError) return error;
+  return isBerthError(error) ? connectionErrorIn(error.cause) : undefined;
+}
+
+/** Prints what went wrong, in one line, and sets the exit code. An error that no code expects is named a defect. */
 export function reportFailure(error: unknown, addressed?: Addressed): ExitCode {
   const isExpected =
     error instanceof CommandFailure ||
     isBerthError(error) ||
-    (error as NodeJS.ErrnoException).code !== undefined;
+    // ENOENT and the like come from the system. ERR_… come from Node, for arguments that are defects of the caller.
+    /^E[A-Z0-9]+$/.test(String((error as NodeJS.ErrnoException | undefined)?.code));
   const word = painted('red', isExpected ? 'error:' : 'defect:', process.stderr);
-  say(`${word} ${describeError(error, addressed)}`);
+  say(`${word} ${isExpected ? describeError(error, addressed) : defectText(error)}`);
+  const more = isExpected ? debugText(error) : undefined;
+  if (more !== undefined) say(more);
   const code = exitCodeOf(error);
   process.exitCode = code;
   return code;
-}
-
-/** The error that everything began with: the outer ones only say how often it was tried. */
-function deepest(error: Error): Error {
-  return error.cause instanceof Error ? deepest(error.cause) : error;
 }

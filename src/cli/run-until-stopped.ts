@@ -1,11 +1,13 @@
 import type { Env } from '../env/env.js';
-import { type ExitCode, exitCodes } from './exit-codes.js';
+import type { Log } from '../main/log.js';
+import { CommandFailure } from './command-failure.js';
+import { exitCodes } from './exit-codes.js';
+import type { LogFlags } from './log-options.js';
 
-/** What a server has to know however it is started. */
+/** The surroundings of every program that goes on. */
 export interface Surroundings {
   readonly env: Env;
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 interface Running {
@@ -14,62 +16,56 @@ interface Running {
   close(): Promise<void>;
 }
 
-/** Starts something that goes on, says that it is ready, and stops it cleanly when the process is told to end. */
+/** Starts something that goes on, prints that it is ready, and stops it cleanly when the process is told to end. */
 export async function runUntilStopped(
+  { logFormat, logLevel }: LogFlags,
   start: (surroundings: Surroundings) => Promise<Running>,
 ): Promise<void> {
-  const [{ realEnv }, { isBerthError }] = await Promise.all([
+  const [{ realEnv }, { openLog }, { errorEvent }] = await Promise.all([
     import('../env/real.js'),
-    import('../model/errors.js'),
+    import('../main/open-log.js'),
+    import('../main/log.js'),
   ]);
-  const fail = (error: unknown): void => {
-    const { code, message, address, port } = error as NodeJS.ErrnoException & {
-      address?: string;
-      port?: number;
-    };
-    const isExpected =
-      isBerthError(error) || ['EADDRINUSE', 'EADDRNOTAVAIL', 'EACCES', 'ENOENT'].includes(code ?? '');
-    const said =
-      code === 'EADDRINUSE'
-        ? `another process listens on ${address} port ${port}; choose another port, or 0 for any that is free`
-        : message;
-    process.stderr.write(isExpected ? `error: ${said}\n` : `defect: ${(error as Error).stack}\n`);
-  };
+  const env = realEnv();
+  const write = (line: string): void => void process.stderr.write(line);
+  const log = await openLog({ format: logFormat, level: logLevel, env, write });
+  // Before the handler of all commands, which knows of no log: an error that nothing expected ends the process.
+  process.prependListener('uncaughtException', (error) => {
+    log(errorEvent('berth', error));
+    process.exit(exitCodes.error);
+  });
   // What Berth writes is its own. Jobs set theirs themselves.
   process.umask(0o077);
   try {
-    const running = await start({
-      env: realEnv(),
-      onProblem: (line) => process.stderr.write(`${line}\n`),
-      onDefect: fail,
-    });
-    const stop = new Promise<void>((resolve) => {
-      process.once('SIGINT', () => resolve());
-      process.once('SIGTERM', () => resolve());
+    const running = await start({ env, log });
+    const stop = new Promise<NodeJS.Signals>((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
     });
     process.stdout.write(`${running.ready}\n`);
-    await stop;
-    process.stderr.write('stopping\n');
+    const signal = await stop;
+    log({ level: 'info', component: 'berth', message: 'stopping', fields: { signal } });
     await running.close();
     // Everything is closed: whatever would still keep the process, a command that cannot be killed, is not waited for.
     process.exit();
   } catch (error) {
-    fail(error);
-    process.exitCode = isBerthError(error) ? (codes[error.code] ?? exitCodes.error) : exitCodes.error;
+    await reportStart(portTaken(error) ?? error, logFormat, log);
   }
 }
 
-const codes: Readonly<Partial<Record<string, ExitCode>>> = {
-  InvalidStoreAddress: exitCodes.usage,
-  InvalidHost: exitCodes.usage,
-  InvalidFleet: exitCodes.usage,
-  InvalidAgentConfig: exitCodes.usage,
-  InvalidPlugin: exitCodes.usage,
-  InvalidKubeconfig: exitCodes.usage,
-  ServerUnreachable: exitCodes.unreachable,
-  Unauthorized: exitCodes.notAllowed,
-  Forbidden: exitCodes.notAllowed,
-};
+/** A program that does not start is told of like any other command that fails, unless a program reads what it says. */
+async function reportStart(error: unknown, format: LogFlags['logFormat'], log: Log): Promise<void> {
+  const { describeError, exitCodeOf, reportFailure } = await import('./report-failure.js');
+  if (format === 'plain') return void reportFailure(error);
+  log({ level: 'error', component: 'berth', message: describeError(error), error });
+  process.exitCode = exitCodeOf(error);
+}
+
+function portTaken(error: unknown): CommandFailure | undefined {
+  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (code !== 'EADDRINUSE') return undefined;
+  const at = `another process listens on ${address} port ${port}`;
+  return new CommandFailure(exitCodes.error, `${at}; choose another port, or 0 for any that is free`);
+}
 
 /** A server that is ready, as `runUntilStopped` wants it. */
 export const readyServer = (server: {

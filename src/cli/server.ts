@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
+import { type LogFlags, withLogOptions } from './log-options.js';
 import { packageVersion } from './package-version.js';
 import {
   decisionLimitsOf,
@@ -13,7 +14,7 @@ import { repairOf, type RepairFlags, withRepairOptions } from './repair-options.
 import { schedulingOf, type SchedulingFlags, withSchedulingOptions } from './scheduling-options.js';
 import { runUntilStopped, readyServer } from './run-until-stopped.js';
 
-interface ServerFlags extends RetentionFlags, RepairFlags, SchedulingFlags {
+interface ServerFlags extends LogFlags, RetentionFlags, RepairFlags, SchedulingFlags {
   readonly store: string;
   readonly storeCa?: string;
   readonly storeCert?: string;
@@ -32,38 +33,40 @@ const httpsUrlOf = (text: string): string => {
 };
 
 export const serverCommand = (): Command =>
-  withRepairOptions(
-    withSchedulingOptions(
-      new Command('server')
-        .description('run the API server of a cell, alone or beside others on one etcd')
-        .requiredOption('--store <address>', 'where the cell is kept: lmdb:DIR or etcd:URL[,URL…]')
-        .option('--store-ca <file>', "the CA of etcd's certificates, PEM")
-        .option('--store-cert <file>', 'the certificate to show to etcd, PEM')
-        .option('--store-key <file>', 'its key, PEM')
-        .option('--dir <dir>', "for this server's certificates, audit log and kubeconfig", 'berth-data')
-        .option('--listen <address>', 'where the API listens: ADDRESS:PORT', '127.0.0.1:7443')
-        .option(
-          '--dns <address>',
-          'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
-        )
-        .option(
-          '--host <name>',
-          'a name or address under which clients reach this server, for its certificate; may be repeated',
-          (name: string, names: readonly string[]) => [...names, name],
-          [],
-        )
-        .option(
-          '--advertise <url>',
-          'where the other servers of the cell reach this one, if not where it listens',
-          httpsUrlOf,
-        )
-        .addOption(historyOption())
-        .addOption(eventsTtlOption())
-        .addOption(decisionsTtlOption())
-        .addOption(decisionsSizeOption()),
+  withLogOptions(
+    withRepairOptions(
+      withSchedulingOptions(
+        new Command('server')
+          .description('run the API server of a cell, alone or beside others on one etcd')
+          .requiredOption('--store <address>', 'where the cell is kept: lmdb:DIR or etcd:URL[,URL…]')
+          .option('--store-ca <file>', "the CA of etcd's certificates, PEM")
+          .option('--store-cert <file>', 'the certificate to show to etcd, PEM')
+          .option('--store-key <file>', 'its key, PEM')
+          .option('--dir <dir>', "for this server's certificates, audit log and kubeconfig", 'berth-data')
+          .option('--listen <address>', 'where the API listens: ADDRESS:PORT', '127.0.0.1:7443')
+          .option(
+            '--dns <address>',
+            'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
+          )
+          .option(
+            '--host <name>',
+            'a name or address under which clients reach this server, for its certificate; may be repeated',
+            (name: string, names: readonly string[]) => [...names, name],
+            [],
+          )
+          .option(
+            '--advertise <url>',
+            'where the other servers of the cell reach this one, if not where it listens',
+            httpsUrlOf,
+          )
+          .addOption(historyOption())
+          .addOption(eventsTtlOption())
+          .addOption(decisionsTtlOption())
+          .addOption(decisionsSizeOption()),
+      ),
     ),
   ).action((flags: ServerFlags) =>
-    runUntilStopped(async (surroundings) => {
+    runUntilStopped(flags, async (surroundings) => {
       const [{ server }, { parseStoreAddress }, { parseListenAddress }] = await Promise.all([
         import('../main/server.js'),
         import('../main/store-address.js'),

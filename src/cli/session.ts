@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { BerthClient, kubeconfigPath, readKubeconfig } from '../client/client.js';
+import { atServers, ServerList } from '../client/server-list.js';
 import type { Env } from '../env/env.js';
 import { realEnv } from '../env/real.js';
 import { usageFailure } from './command-failure.js';
@@ -12,12 +13,14 @@ import { painted, say } from './terminal.js';
 export interface ClientOptions {
   readonly config?: string;
   readonly context?: string;
+  /** Instead of the servers of the kubeconfig. */
+  readonly server?: readonly string[];
   readonly namespace?: string;
   /** In milliseconds. */
   readonly timeout?: number;
 }
 
-/** One command's talk with one server. */
+/** A command's connection to the servers of a cell. */
 export interface Session {
   readonly client: BerthClient;
   readonly env: Env;
@@ -51,7 +54,8 @@ export function configPathOf(config: string | undefined): string {
 
 export async function openSession(options: ClientOptions): Promise<Session & { close(): void }> {
   const configPath = configPathOf(options.config);
-  const access = await readKubeconfig({ path: configPath, context: options.context });
+  const known = await readKubeconfig({ path: configPath, context: options.context });
+  const access = options.server === undefined ? known : atServers(known, options.server);
   const env = realEnv();
   const timeoutMs = options.timeout ?? requestMsUsual;
   const client = new BerthClient({
@@ -67,7 +71,7 @@ export async function openSession(options: ClientOptions): Promise<Session & { c
     client,
     env,
     namespace: options.namespace ?? access.namespace,
-    addressed: { url: access.url, configPath },
+    addressed: { urls: ServerList.of(access).urls, configPath },
     kinds: () => (kinds ??= KindLookup.read(client)),
     close: () => client.close(),
   };

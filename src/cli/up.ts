@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { allowSharedUserOption } from './allow-shared-user-option.js';
 import { countOf } from './option-values.js';
+import { type LogFlags, withLogOptions } from './log-options.js';
 import { packageVersion } from './package-version.js';
 import {
   decisionLimitsOf,
@@ -21,7 +22,7 @@ const portOf = (text: string): number => {
   return port;
 };
 
-interface UpFlags extends RetentionFlags, RepairFlags, SchedulingFlags {
+interface UpFlags extends LogFlags, RetentionFlags, RepairFlags, SchedulingFlags {
   readonly dir: string;
   readonly port: number;
   readonly hollow?: number;
@@ -33,32 +34,34 @@ interface UpFlags extends RetentionFlags, RepairFlags, SchedulingFlags {
 }
 
 export const upCommand = (): Command =>
-  withRepairOptions(
-    withSchedulingOptions(
-      new Command('up')
-        .description('run everything in one process, on an embedded store')
-        .option('--dir <dir>', 'where everything is kept', 'berth-data')
-        .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
-        .option('--agent', 'run the agent of this machine too, beside nodes that are played')
-        .option('--no-agent', 'do not make this machine a node')
-        .option(
-          '--keep-jobs',
-          'leave the jobs on this machine running at a clean stop; the next start finds them',
-        )
-        .addOption(allowSharedUserOption())
-        .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
-        .option('--fleet <file>', 'play the nodes of a fleet file')
-        .option(
-          '--dns <address>',
-          'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
-        )
-        .addOption(historyOption())
-        .addOption(eventsTtlOption())
-        .addOption(decisionsTtlOption())
-        .addOption(decisionsSizeOption()),
+  withLogOptions(
+    withRepairOptions(
+      withSchedulingOptions(
+        new Command('up')
+          .description('run everything in one process, on an embedded store')
+          .option('--dir <dir>', 'where everything is kept', 'berth-data')
+          .option('--port <port>', 'where the API listens on 127.0.0.1; 0 for any that is free', portOf, 7443)
+          .option('--agent', 'run the agent of this machine too, beside nodes that are played')
+          .option('--no-agent', 'do not make this machine a node')
+          .option(
+            '--keep-jobs',
+            'leave the jobs on this machine running at a clean stop; the next start finds them',
+          )
+          .addOption(allowSharedUserOption())
+          .option('--hollow <count>', 'play so many nodes that run nothing', countOf)
+          .option('--fleet <file>', 'play the nodes of a fleet file')
+          .option(
+            '--dns <address>',
+            'answer DNS questions about services (WORKLOAD.TENANT.berth) on ADDRESS:PORT',
+          )
+          .addOption(historyOption())
+          .addOption(eventsTtlOption())
+          .addOption(decisionsTtlOption())
+          .addOption(decisionsSizeOption()),
+      ),
     ),
   ).action((flags: UpFlags) =>
-    runUntilStopped(async (surroundings) => {
+    runUntilStopped(flags, async (surroundings) => {
       // Only this command needs it, and it takes a moment to load.
       const [{ up }, { parseListenAddress }] = await Promise.all([
         import('../main/up.js'),

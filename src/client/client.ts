@@ -22,7 +22,6 @@ import { type ObjectRow, type ObjectTable, rowIn, tableIn, tableMediaType } from
 import { retry, RetryBudget, type RetryPolicy, valueOf } from './retry-policy.js';
 import { errorOfAnswer } from './status-error.js';
 import { Transport, type TransportRequest } from './transport.js';
-import { upgrade } from './upgrade.js';
 
 export { BerthError, isBerthError } from '../model/errors.js';
 export type { BerthObject } from '../model/object.js';
@@ -59,7 +58,10 @@ const listRestartsMax = 3;
 // How long after its agreed end a watch is taken for dead.
 const watchGraceMs = 10_000;
 
-/** Talks to one server. Reads are retried by the policy; a write is sent once, and its error says what is known of it. */
+/**
+ * Talks to the servers of one cell: to one of them, until it is gone, and then to the next. Reads are retried by the
+ * policy; a write is sent once, and its error says what is known of it.
+ */
 export class BerthClient {
   readonly #env: Env;
   readonly #transport: Transport;
@@ -99,6 +101,11 @@ export class BerthClient {
     return new BerthClient({ ...options, access: await readKubeconfig({ path }) });
   }
 
+  /** The server that the next request goes to. */
+  get server(): string {
+    return this.#transport.servers.current;
+  }
+
   /** Ends all connections. Writes under way have an unknown outcome. */
   close(): void {
     this.#transport.close();
@@ -132,11 +139,19 @@ export class BerthClient {
   }
 
   /** A connection that goes on in both directions: a command beside a replica. */
-  upgrade(path: string, query: URLSearchParams, protocol: string, signal?: AbortSignal): Promise<Duplex> {
-    const timeoutMs = this.#timeoutMs;
-    return upgrade(this.#env, this.#access, {
-      ...{ path: `${path}?${query.toString()}`, protocol, timeoutMs, signal },
-    });
+  async upgrade(
+    path: string,
+    query: URLSearchParams,
+    protocol: string,
+    signal?: AbortSignal,
+  ): Promise<Duplex> {
+    // Most commands never need it.
+    const { tryUpgrade } = await import('./upgrade.js');
+    const wanted = { path: `${path}?${query.toString()}`, protocol, timeoutMs: this.#timeoutMs, signal };
+    return this.#transport.servers.reach(
+      ({ url, connectMsMax }) => tryUpgrade(this.#env, { ...this.#access, url }, { ...wanted, connectMsMax }),
+      () => signal?.aborted !== true,
+    );
   }
 
   /** All objects, at one version, read page by page. */

@@ -1,5 +1,5 @@
 import { createServer, type TLSSocket } from 'node:tls';
-import { makeCertificates } from '../../testing/certificates.js';
+import { makeCertificates, type TestCertificates } from '../../testing/certificates.js';
 import { scratchDirectory } from '../../testing/scratch.js';
 import type { ServerAccess } from './kubeconfig.js';
 
@@ -20,6 +20,7 @@ export type Cut = (typeof cuts)[number];
 /** A TLS server that keeps what it has read, and cuts connections where a test says. */
 export interface CuttingServer {
   readonly access: ServerAccess;
+  readonly pem: TestCertificates['pem'];
   /** Asked at each connection and at each request on it. The path says which request it is. */
   cutOf: (path: string | undefined) => Cut;
   answer: { readonly status: number; readonly body: string };
@@ -34,9 +35,10 @@ export interface CuttingServer {
 const headEnd = Buffer.from('\r\n\r\n');
 const usualAnswer = { status: 200, body: JSON.stringify({ kind: 'Answer', filling: 'x'.repeat(2_000) }) };
 
-export async function startCuttingServer(): Promise<CuttingServer> {
+/** With `beside`, the two are servers of one cell: they show the same certificate. */
+export async function startCuttingServer(beside?: CuttingServer): Promise<CuttingServer> {
   const scratch = scratchDirectory('cutting-server');
-  const { pem } = makeCertificates(scratch.path);
+  const pem = beside?.pem ?? makeCertificates(scratch.path).pem;
   const begun = new Map<string, number>();
   const whole = new Set<string>();
   const sockets = new Set<{ destroy(): unknown }>();
@@ -101,7 +103,7 @@ export async function startCuttingServer(): Promise<CuttingServer> {
     },
     cutOf: () => 'never',
     answer: usualAnswer,
-    ...{ begun, whole },
+    ...{ pem, begun, whole },
     get connections() {
       return connections;
     },

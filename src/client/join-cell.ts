@@ -9,6 +9,7 @@ import {
   type NodeCredentials,
   renewPath,
 } from '../model/node-wire.js';
+import { connectionError, tooSlow } from './connection-error.js';
 import type { ServerAccess } from './kubeconfig.js';
 import { errorOfAnswer } from './status-error.js';
 import { readAnswer, Transport } from './transport.js';
@@ -79,7 +80,7 @@ function shownAuthority(env: Env, url: string): Promise<{ readonly authority?: u
     const request = httpsRequest(url, {
       ...{ path: `${prefix}${authorityPath}`, agent: false, rejectUnauthorized: false },
     });
-    const timer = env.after(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+    const timer = env.after(timeoutMs, () => request.destroy(tooSlow('answer', timeoutMs)));
     request.once('response', (response) => {
       timer.cancel();
       readAnswer(response).then((answer) => {
@@ -91,7 +92,7 @@ function shownAuthority(env: Env, url: string): Promise<{ readonly authority?: u
     });
     request.once('error', (cause) => {
       timer.cancel();
-      reject(new BerthError('ServerUnreachable', `${url}: ${cause.message}`, { cause }));
+      reject(connectionError(url, url, cause));
     });
     request.end();
   });

@@ -50,6 +50,36 @@ describe('a kubeconfig', () => {
     expect(await read(config)).toMatchObject({ ca: 'CA of a file', token: 'secret', namespace: 'default' });
   });
 
+  it('names several servers of one cell in an extension of its cluster', async () => {
+    const withServers = (extension: unknown): object => ({
+      ...good,
+      clusters: [
+        {
+          name: 'c',
+          cluster: {
+            server: 'https://a:1',
+            'certificate-authority-data': base64('CA'),
+            extensions: [
+              { name: 'minikube', extension: { provider: 'x' } },
+              { name: 'berth.dev/servers', extension },
+            ],
+          },
+        },
+      ],
+    });
+    expect(await read(withServers({ servers: ['https://a:1', 'https://b:1', 'https://c:1'] }))).toMatchObject(
+      {
+        url: 'https://a:1',
+        otherUrls: ['https://b:1', 'https://c:1'],
+      },
+    );
+    expect(await read(withServers({ servers: ['https://a:1'] }))).not.toHaveProperty('otherUrls');
+    for (const wrong of [{ servers: ['http://b'] }, { servers: [3] }, { servers: {} }, {}, 'b', null])
+      await expect(read(withServers(wrong)), JSON.stringify(wrong)).rejects.toThrow(
+        /clusters\[c\].cluster.extensions\[berth.dev\/servers\] is .*: an https:\/\/ address is needed/,
+      );
+  });
+
   it('is the one given, or that of BERTH_CONFIG, or the first of KUBECONFIG', () => {
     const environment = { BERTH_CONFIG: '/b', KUBECONFIG: ':/k1:/k2' };
     expect(kubeconfigPath('/p', environment)).toBe('/p');

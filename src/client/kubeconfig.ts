@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { delimiter, dirname, resolve } from 'node:path';
 import { BerthError, isBerthError } from '../model/errors.js';
+import { isHttpsUrl } from './is-https-url.js';
 
-/** What it takes to talk to a server: where it is, whom to trust, and who we are. */
+/** How to talk to a cell: where its servers are, whom to trust, and who we are. */
 export interface ServerAccess {
+  /** The server that is tried first. */
   readonly url: string;
+  /** The rest of the cell's servers, tried in turn when one does not answer. */
+  readonly otherUrls?: readonly string[];
   /** The certificates to trust, as PEM; undefined: those the machine trusts. */
   readonly ca: string | undefined;
   readonly cert: string | undefined;
@@ -13,6 +17,9 @@ export interface ServerAccess {
   /** Where objects are looked for when nobody says. */
   readonly namespace: string;
 }
+
+/** The extension of a kubeconfig's cluster that names all servers of a cell: `{ servers: [URL, …] }`. */
+export const serversExtension = 'berth.dev/servers';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -113,12 +120,15 @@ function accessIn(
   const context = named('contexts', contextName, 'context');
   const clusterName = required(context, 'cluster', `contexts[${contextName}].context.`);
   const cluster = named('clusters', clusterName, 'cluster');
-  const url = required(cluster, 'server', `clusters[${clusterName}].cluster.`);
-  if (!URL.canParse(url) || new URL(url).protocol !== 'https:') {
-    throw wrong(
-      `clusters[${clusterName}].cluster.server is ${JSON.stringify(url)}: an https:// address is needed`,
-    );
-  }
+  const httpsUrl = (value: unknown, field: string): string => {
+    if (typeof value === 'string' && isHttpsUrl(value)) return value;
+    const where = `clusters[${clusterName}].cluster.${field}`;
+    throw wrong(`${where} is ${JSON.stringify(value)}: an https:// address is needed`);
+  };
+  const url = httpsUrl(required(cluster, 'server', `clusters[${clusterName}].cluster.`), 'server');
+  const otherUrls = serversIn(cluster)
+    .map((value) => httpsUrl(value, `extensions[${serversExtension}]`))
+    .filter((each) => each !== url);
   const userName = required(context, 'user', `contexts[${contextName}].context.`);
   const user = named('users', userName, 'user');
   const cert = pem(user, 'client-certificate');
@@ -136,12 +146,25 @@ function accessIn(
   }
   return {
     url,
+    ...(otherUrls.length > 0 && { otherUrls }),
     ca: pem(cluster, 'certificate-authority'),
     cert,
     key,
     token,
     namespace: text(context, 'namespace') ?? 'default',
   };
+}
+
+/** The servers in the extension of a cluster, unchecked; an extension of another form counts as one wrong entry. */
+function serversIn(cluster: Fields): readonly unknown[] {
+  const extensions: unknown = cluster['extensions'];
+  const found = Array.isArray(extensions)
+    ? (extensions as unknown[]).find((each) => isFields(each) && each['name'] === serversExtension)
+    : undefined;
+  if (!isFields(found)) return [];
+  const { extension } = found;
+  const servers = isFields(extension) ? extension['servers'] : extension;
+  return Array.isArray(servers) ? (servers as unknown[]) : [servers];
 }
 
 const isFields = (value: unknown): value is Fields =>

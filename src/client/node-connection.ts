@@ -7,26 +7,35 @@ import { type DownLine, nodeProtocol, nodeStreamPath, type UpLine } from '../mod
 import type { Outcome, Register, Registered } from '../model/ports.js';
 import { readLines } from '../model/read-lines.js';
 import { attachPath, type SessionDial, sessionProtocol } from '../model/sessions.js';
+import { tooSlow } from './connection-error.js';
 import type { ServerAccess } from './kubeconfig.js';
-import { upgrade } from './upgrade.js';
+import type { ServerList, Tried } from './server-list.js';
+import { tryUpgrade, upgrade } from './upgrade.js';
 
 export interface NodeConnectionParts {
-  /** Where to connect to and as whom; asked anew for every attempt, so that the next server is tried. */
-  readonly access: () => ServerAccess;
+  readonly servers: ServerList;
+  /** As whom to connect to a server; asked for every attempt, because certificates are renewed. */
+  readonly accessTo: (url: string) => ServerAccess;
   readonly env: Env;
-  /** Told why there is no connection, or why a node was refused. */
-  readonly onProblem: (message: string) => void;
+  /** Told the server of each new connection. */
+  readonly onConnected?: (server: string) => void;
+  /** Told why there is no connection to a server, or why a node was refused. */
+  readonly onProblem: (message: string, server: string) => void;
 }
 
 const backoff = { firstMs: 200, mostMs: 10_000 };
 const connectMs = 10_000;
-// Nodes are answered within seconds: a connection on which nothing comes for so long is dead.
+// Nodes are answered within seconds: a connection on which nothing comes for this long is dead.
 const silentMsMax = 30_000;
+// With another server to go to, one renewal that is not answered is enough: the lease of a node lasts 15 seconds at least.
+const answerMsMax = 5_000;
+const renewSecondsUsual = 5;
 const unsentBytesMax = 8 * 1024 * 1024;
 
 /**
- * The node streams of one process over one connection to a server. When it is cut every line ends, and lines that are
- * opened before there is another end at once: sessions try again after their own pauses.
+ * The node streams of one process over one connection, to one server of the cell at a time. When the connection is cut,
+ * every line ends and the next server is tried. A line that is opened before there is another connection ends at once:
+ * sessions try again after their own pauses.
  */
 export class NodeConnection implements NodeStreams, SessionDial {
   readonly #lines = new Map<string, NodeEars>();
@@ -36,6 +45,8 @@ export class NodeConnection implements NodeStreams, SessionDial {
   // Of the last connection that was tried.
   #access: ServerAccess | undefined;
   #ids = 0;
+  // How often nodes renew, as the server last said.
+  #renewSeconds = renewSecondsUsual;
   #heardAt: MonotonicInstant;
   #running: Promise<void> = Promise.resolve();
 
@@ -43,10 +54,12 @@ export class NodeConnection implements NodeStreams, SessionDial {
     this.#heardAt = parts.env.clock.monotonic();
   }
 
-  /** Connects. Fails if that is refused or nobody answers; later it is tried again for as long as it takes. */
+  /** Connects. Fails if the server refuses or no server answers; later it is tried again for as long as it takes. */
   static async open(parts: NodeConnectionParts): Promise<NodeConnection> {
     const connection = new NodeConnection(parts);
-    const socket = await connection.#connect();
+    const socket = await parts.servers.reach(({ url, connectMsMax }) =>
+      connection.#connect(url, Math.min(connectMsMax, connectMs)),
+    );
     connection.#running = connection.#run(Promise.resolve(socket));
     return connection;
   }
@@ -54,7 +67,7 @@ export class NodeConnection implements NodeStreams, SessionDial {
   /** The same for one that has been let in before: it is tried from the first for as long as it takes. */
   static start(parts: NodeConnectionParts): NodeConnection {
     const connection = new NodeConnection(parts);
-    connection.#running = connection.#run(connection.#connect());
+    connection.#running = connection.#run(connection.#connectToCurrent());
     return connection;
   }
 
@@ -65,6 +78,7 @@ export class NodeConnection implements NodeStreams, SessionDial {
   }
 
   register(input: Register): Promise<Outcome<Registered>> {
+    this.#beginWaiting();
     const id = (this.#ids += 1);
     return new Promise((resolve) => {
       this.#asked.set(id, resolve);
@@ -76,6 +90,7 @@ export class NodeConnection implements NodeStreams, SessionDial {
 
   open(hello: NodeHello, ears: NodeEars): NodeLine {
     const { node } = hello;
+    this.#beginWaiting();
     if (this.#write({ ...hello, kind: 'open' })) this.#lines.set(node, ears);
     else queueMicrotask(() => ears.hear({ kind: 'closed', message: notConnected.message }));
     return {
@@ -96,7 +111,8 @@ export class NodeConnection implements NodeStreams, SessionDial {
   dial(_: string, id: string): Promise<Duplex> {
     const { env } = this.parts;
     const { signal } = this.#stop;
-    return upgrade(env, this.#access ?? this.parts.access(), {
+    const { accessTo, servers } = this.parts;
+    return upgrade(env, this.#access ?? accessTo(servers.current), {
       ...{ path: `${attachPath}${id}`, protocol: sessionProtocol, timeoutMs: connectMs, signal },
     });
   }
@@ -111,7 +127,7 @@ export class NodeConnection implements NodeStreams, SessionDial {
   }
 
   async #run(first: Promise<Duplex>): Promise<void> {
-    const { env, onProblem } = this.parts;
+    const { env, onConnected, onProblem, servers } = this.parts;
     const { signal } = this.#stop;
     let connecting = first;
     for (let failures = 0; !signal.aborted; failures += 1) {
@@ -120,16 +136,18 @@ export class NodeConnection implements NodeStreams, SessionDial {
         this.#socket = socket;
         failures = 0;
         this.#heardAt = env.clock.monotonic();
+        onConnected?.(this.#server);
         this.#watchSilence(socket);
         for await (const text of readLines(socket)) this.#hear(text);
         throw new Error('the server has ended the connection');
       } catch (error) {
-        if (!signal.aborted) onProblem(error instanceof Error ? error.message : String(error));
+        if (!signal.aborted) onProblem(error instanceof Error ? error.message : String(error), this.#server);
       }
       this.#cut();
+      servers.leave(this.#server);
       await env.sleep(backoffAfter(backoff, failures + 1, env.random), signal).catch(() => undefined);
       if (signal.aborted) return;
-      connecting = this.#connect();
+      connecting = this.#connectToCurrent();
       // Whoever waits for it sees the error.
       connecting.catch(() => undefined);
     }
@@ -150,34 +168,60 @@ export class NodeConnection implements NodeStreams, SessionDial {
     this.#heardAt = this.parts.env.clock.monotonic();
     // A parsed boundary: a server whose certificate is trusted.
     const line = JSON.parse(text) as DownLine;
-    if (line.kind === 'error') return this.parts.onProblem(line.message);
+    if (line.kind === 'error') return this.parts.onProblem(line.message, this.#server);
     if (line.kind === 'registered') {
       this.#asked.get(line.id)?.(line.outcome);
       this.#asked.delete(line.id);
       return;
     }
+    if (line.kind === 'renewed') this.#renewSeconds = line.renewSeconds;
     const ears = this.#lines.get(line.node);
     if (line.kind === 'stale' || line.kind === 'closed') this.#lines.delete(line.node);
     ears?.hear(line);
   }
 
-  #connect(): Promise<Duplex> {
-    const { env } = this.parts;
+  async #connectToCurrent(): Promise<Duplex> {
+    const { servers } = this.parts;
+    const tried = await this.#connect(servers.current, connectMs);
+    if (tried.kind === 'gone') throw tried.error;
+    return tried.value;
+  }
+
+  #connect(url: string, connectMsMax: number): Promise<Tried<Duplex>> {
+    const { env, accessTo } = this.parts;
     const { signal } = this.#stop;
-    const access = (this.#access = this.parts.access());
-    return upgrade(env, access, {
-      ...{ path: nodeStreamPath, protocol: nodeProtocol, timeoutMs: connectMs, signal },
+    const access = (this.#access = accessTo(url));
+    return tryUpgrade(env, access, {
+      ...{ path: nodeStreamPath, protocol: nodeProtocol, timeoutMs: connectMs, connectMsMax, signal },
     });
   }
 
+  /** The server that was tried last. */
+  get #server(): string {
+    return this.#access?.url ?? '';
+  }
+
+  get #isWaiting(): boolean {
+    return this.#lines.size > 0 || this.#asked.size > 0;
+  }
+
+  /** Silence counts from when the first answer is waited for: a connection without lines has nothing to say. */
+  #beginWaiting(): void {
+    if (!this.#isWaiting) this.#heardAt = this.parts.env.clock.monotonic();
+  }
+
+  /** Ends a connection on which nodes are not answered, so that another one is made. */
   #watchSilence(socket: Duplex): void {
-    const { env } = this.parts;
+    const { env, servers } = this.parts;
     const look = (): void => {
-      const isWaiting = this.#lines.size > 0 || this.#asked.size > 0;
-      if (isWaiting && msBetween(this.#heardAt, env.clock.monotonic()) > silentMsMax) socket.destroy();
-      else timer = env.after(silentMsMax / 3, look);
+      const isWaiting = this.#isWaiting;
+      const hasOthers = servers.urls.length > 1;
+      const mostMs = hasOthers ? this.#renewSeconds * 1_000 + answerMsMax : silentMsMax;
+      const leftMs = mostMs - msBetween(this.#heardAt, env.clock.monotonic());
+      if (isWaiting && leftMs <= 0) socket.destroy(tooSlow('answer', mostMs));
+      else timer = env.after(isWaiting ? leftMs : mostMs, look);
     };
-    let timer = env.after(silentMsMax / 3, look);
+    let timer = env.after(0, look);
     socket.once('close', () => timer.cancel());
   }
 }

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { getEventListeners, setMaxListeners } from 'node:events';
 import type { ClientRequest } from 'node:http';
-import type { Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -115,6 +115,132 @@ describe('a write', () => {
     server.cutOf = () => 'never';
     expect(await codeOf(transport.send(write('/after')))).toBe('done');
     expect(server.begun.has('/late') || server.begun.has('/given-up')).toBe(false);
+  });
+});
+
+describe('a cell of two servers', () => {
+  let servers: readonly [CuttingServer, CuttingServer];
+  let client: BerthClient;
+  beforeEach(async () => {
+    const first = await startCuttingServer();
+    servers = [first, await startCuttingServer(first)];
+    const access = { ...first.access, otherUrls: [servers[1].access.url] };
+    client = new BerthClient({ access, retries: { attemptsMax: 1 } });
+  });
+  afterEach(async () => {
+    client.close();
+    await Promise.all(servers.map((server) => server.close()));
+  });
+  const begunTimes = (path: string): number =>
+    servers.reduce((sum, { begun }) => sum + (begun.get(path) ?? 0), 0);
+
+  it.each(Array.from({ length: 8 }, (_, seed) => seed))(
+    'gets each write at most once, and calls it unsent only if neither server has read of it (seed %i)',
+    async (seed) => {
+      const random = new SeededRandom(`two-servers-${seed}`);
+      for (const server of servers)
+        server.cutOf = (path) => {
+          if (path === undefined) return random.pick(['beforeHandshake', 'beforeRequest', 'never']);
+          return random.chance(0.5) ? 'never' : random.pick(cuts.filter((each) => each !== 'silent'));
+        };
+      const ends = new Map<string, string>();
+      const one = async (path: string): Promise<void> => {
+        if (random.chance(0.3)) await env.sleep(random.integer(30));
+        await client.ask(path, { path }).then(
+          () => ends.set(path, 'done'),
+          (error: unknown) => ends.set(path, isBerthError(error) ? error.code : String(error)),
+        );
+      };
+      await Promise.all(Array.from({ length: 300 }, (_, n) => one(`/write/${n}`)));
+      for (const [path, end] of ends) {
+        expect(['done', 'UnknownOutcome', 'ServerUnreachable'], path).toContain(end);
+        expect(begunTimes(path), `${path}: ${end}`).toBeLessThanOrEqual(1);
+        if (end === 'done')
+          expect(
+            servers.some(({ whole }) => whole.has(path)),
+            path,
+          ).toBe(true);
+        if (end === 'ServerUnreachable') expect(begunTimes(path), path).toBe(0);
+      }
+      expect(new Set(ends.values())).toContain('UnknownOutcome');
+      for (const { begun } of servers) expect(begun.size, 'requests at each').toBeGreaterThan(10);
+    },
+    60_000,
+  );
+
+  it('does a write at the second server where no connection to the first is made, and stays there', async () => {
+    servers[0].cutOf = (path) => (path === undefined ? 'beforeHandshake' : 'never');
+    await client.ask('/write/0', {});
+    await client.ask('/write/1', {});
+    expect([...servers[1].begun.keys()]).toEqual(['/write/0', '/write/1']);
+    expect(servers[0].connections).toBe(1);
+    expect(client.server).toBe(servers[1].access.url);
+  });
+
+  it('does not do a write again that the first server may have read, but does the next one elsewhere', async () => {
+    servers[0].cutOf = (path) => (path === undefined ? 'never' : 'afterBody');
+    await expect(client.ask('/write/0', {})).rejects.toMatchObject({ code: 'UnknownOutcome' });
+    await client.ask('/write/1', {});
+    expect(servers[1].begun).toEqual(new Map([['/write/1', 1]]));
+  });
+
+  it('answers a read that the first server cut off', async () => {
+    servers[0].cutOf = (path) => (path === undefined ? 'never' : 'inAnswerBody');
+    expect(await client.read('/read')).toMatchObject({ kind: 'Answer' });
+    expect([begunTimes('/read'), servers[1].begun.get('/read')]).toEqual([2, 1]);
+  });
+
+  it('does not ask the second server what the first has refused', async () => {
+    servers[0].answer = {
+      status: 403,
+      body: JSON.stringify({ kind: 'Status', reason: 'Forbidden', code: 403 }),
+    };
+    await expect(client.read('/read')).rejects.toMatchObject({ code: 'Forbidden' });
+    expect(begunTimes('/read')).toBe(1);
+  });
+
+  it('is asked elsewhere after a server that does not reach its store', async () => {
+    const body = JSON.stringify({ kind: 'Status', reason: 'ServiceUnavailable', code: 503 });
+    servers[0].answer = { status: 503, body };
+    await expect(client.ask('/write/0', {}), 'not sent again').rejects.toMatchObject({
+      code: 'StoreUnavailable',
+    });
+    await client.ask('/write/1', {});
+    expect(servers[1].begun).toEqual(new Map([['/write/1', 1]]));
+  });
+
+  it('is asked at the second server after 3 s in which the first accepts connections and says nothing', async () => {
+    const silent = createServer();
+    await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve));
+    const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const held = new Set<Socket>();
+    silent.on('connection', (socket) => held.add(socket));
+    const access = { ...servers[0].access, url, otherUrls: [servers[1].access.url] };
+    const patient = new BerthClient({ access });
+    const begunAt = performance.now();
+    await patient.ask('/write/0', {});
+    const tookMs = performance.now() - begunAt;
+    expect(tookMs).toBeGreaterThan(2_900);
+    expect(tookMs).toBeLessThan(8_000);
+    patient.close();
+    for (const socket of held) socket.destroy();
+    silent.close();
+  }, 20_000);
+
+  it('goes on with lines at the second server where the first does not begin them', async () => {
+    servers[0].cutOf = (path) => (path === undefined ? 'beforeHandshake' : 'never');
+    servers[1].answer = { status: 200, body: 'one\ntwo\n' };
+    const lines: string[] = [];
+    for await (const line of client.lines('/log', new URLSearchParams())) lines.push(line);
+    expect(lines).toEqual(['one', 'two']);
+  });
+
+  it('names both servers when neither can be reached', async () => {
+    for (const server of servers) server.cutOf = () => 'beforeHandshake';
+    await expect(client.ask('/write/0', {})).rejects.toMatchObject({
+      code: 'ServerUnreachable',
+      servers: servers.map(({ access }) => ({ url: access.url })),
+    });
   });
 });
 

@@ -1,10 +1,13 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Env } from '../env/env.js';
+import type { Env, Timer } from '../env/env.js';
+import { type MonotonicInstant, msBetween } from '../env/instant.js';
 import { BerthError, type ErrorCode, isBerthError } from '../model/errors.js';
 import { readLines } from '../model/read-lines.js';
+import { type ConnectionError, connectionError, tooSlow } from './connection-error.js';
 import { Connections } from './connections.js';
 import type { ServerAccess } from './kubeconfig.js';
+import { type ServerInTurn, ServerList, type Tried } from './server-list.js';
 import { errorOfAnswer, isStatus } from './status-error.js';
 
 export interface TransportRequest {
@@ -31,10 +34,9 @@ const idleMsMax = 45_000;
 // How soon the machine asks whether the other end of a silent watch is still there.
 const probeAfterMs = 15_000;
 
-const badCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH)/;
-
 /** A request on its way. */
 interface Flight {
+  readonly url: string;
   readonly request: ClientRequest;
   readonly connections: Connections;
   /** Rejects when the request is given up, also while it waits for a connection: Node tells of that only later. */
@@ -43,10 +45,12 @@ interface Flight {
 }
 
 /**
- * HTTPS to one server: a request goes out at most once and ends as its JSON or a BerthError. Nothing is resent
- * here, so a write whose answer is lost is UnknownOutcome and nothing else.
+ * HTTPS to the servers of one cell. A request ends as its JSON or a BerthError. It goes to the next server only if this
+ * one is gone: a read always, a write only where no byte of it can have been sent. So a write whose answer is lost is
+ * UnknownOutcome and nothing else.
  */
 export class Transport {
+  readonly servers: ServerList;
   readonly #access: ServerAccess;
   readonly #env: Env;
   readonly #onWarning: (text: string) => void;
@@ -65,6 +69,7 @@ export class Transport {
       ...(cert === undefined ? {} : { cert }),
       ...(key === undefined ? {} : { key }),
     };
+    this.servers = ServerList.of(parts.access);
     this.#access = parts.access;
     this.#env = parts.env;
     this.#onWarning = parts.onWarning ?? (() => undefined);
@@ -84,21 +89,35 @@ export class Transport {
     if (this.#underWay >= underWayMax) {
       throw new BerthError(
         'TooManyRequests',
-        `${underWayMax} requests to ${this.#access.url} are under way; this one was not sent`,
+        `${underWayMax} requests to ${this.servers.current} are under way; this one was not sent`,
       );
     }
     this.#underWay += 1;
-    const flight = this.#start(this.#requests, request);
-    const deadline = this.#deadline(request, flight);
     try {
-      return await Promise.race([this.#answerTo(flight.request), flight.givenUp]);
-    } catch (error) {
-      flight.request.destroy();
-      throw this.#explained(request, flight, error);
+      return await this.servers.reach((server) => this.#sendTo(server, request), this.#mayGoOn(request));
     } finally {
-      deadline.stop();
       this.#underWay -= 1;
     }
+  }
+
+  async #sendTo(server: ServerInTurn, request: TransportRequest): Promise<Tried<unknown>> {
+    const flight = this.#start(this.#requests, server.url, request);
+    const deadline = this.#deadline(server, request, flight);
+    try {
+      const answer = this.#answerTo(flight.request);
+      return { kind: 'answered', value: await Promise.race([answer, flight.givenUp]) };
+    } catch (error) {
+      flight.request.destroy();
+      return this.#explained(request, flight, error);
+    } finally {
+      deadline.stop();
+    }
+  }
+
+  /** No server is begun with when the time of the request is up. */
+  #mayGoOn({ timeoutMs, signal }: TransportRequest): () => boolean {
+    const begunAt: MonotonicInstant = this.#env.clock.monotonic();
+    return () => signal?.aborted !== true && msBetween(begunAt, this.#env.clock.monotonic()) < timeoutMs;
   }
 
   async #answerTo(request: ClientRequest): Promise<unknown> {
@@ -121,30 +140,51 @@ export class Transport {
       readonly beginMs: number;
     },
   ): AsyncGenerator<string, void> {
-    const flight = this.#start(this.#watches, request);
-    flight.request.on('socket', (socket) => socket.setKeepAlive(true, probeAfterMs));
-    let deadline = this.#deadline({ ...request, timeoutMs: request.beginMs }, flight);
+    const beginning = { ...request, timeoutMs: request.beginMs };
+    const { flight, response } = await this.servers.reach(
+      (server) => this.#begin(server, beginning),
+      this.#mayGoOn(beginning),
+    );
+    const deadline = this.#deadline({ connectMsMax: Infinity }, request, flight);
     try {
-      const response = await answerOf(flight.request);
-      deadline.stop();
-      deadline = this.#deadline(request, flight);
       const status = response.statusCode ?? 0;
       if (status !== 200) throw errorOfAnswer(status, await readAnswer(response));
       yield* readLines(response);
-    } catch (error) {
-      throw this.#explained(request, flight, error);
+    } catch (cause) {
+      const { error } = this.#explained(request, flight, cause);
+      this.servers.leave(flight.url);
+      throw error;
     } finally {
       deadline.stop();
       flight.request.destroy();
     }
   }
 
+  async #begin(
+    server: ServerInTurn,
+    request: TransportRequest,
+  ): Promise<Tried<{ readonly flight: Flight; readonly response: IncomingMessage }>> {
+    const flight = this.#start(this.#watches, server.url, request);
+    flight.request.on('socket', (socket) => socket.setKeepAlive(true, probeAfterMs));
+    const deadline = this.#deadline(server, request, flight);
+    try {
+      const response = await answerOf(flight.request);
+      return { kind: 'answered', value: { flight, response } };
+    } catch (error) {
+      flight.request.destroy();
+      return this.#explained(request, flight, error);
+    } finally {
+      deadline.stop();
+    }
+  }
+
   #start(
     connections: Connections,
+    url: string,
     { method, path, query, contentType, accept, body }: TransportRequest,
   ): Flight {
     const search = query === undefined || query.size === 0 ? '' : `?${query.toString()}`;
-    const { token, url } = this.#access;
+    const { token } = this.#access;
     // A server may stand behind a path of its own.
     const prefix = new URL(url).pathname.replace(/\/$/, '');
     const request = httpsRequest(url, {
@@ -175,45 +215,61 @@ export class Transport {
       };
     });
     givenUp.catch(() => undefined);
-    return { request, connections, givenUp, giveUp };
+    return { url, request, connections, givenUp, giveUp };
   }
 
-  /** Gives the request up when its time is up or its caller has gone. */
-  #deadline({ timeoutMs, signal }: TransportRequest, flight: Flight): { stop(): void } {
-    const timer = this.#env.after(timeoutMs, () =>
-      flight.giveUp(new Error(`no answer within ${timeoutMs} ms`)),
-    );
+  /** Gives the request up when its time is up, its caller has gone, or another server may connect sooner. */
+  #deadline(
+    { connectMsMax }: Pick<ServerInTurn, 'connectMsMax'>,
+    { timeoutMs, signal }: TransportRequest,
+    flight: Flight,
+  ): { stop(): void } {
+    const giveUpAfter = (ms: number, what: string): Timer =>
+      this.#env.after(ms, () => flight.giveUp(tooSlow(what, ms)));
+    const timers = [giveUpAfter(timeoutMs, 'answer')];
+    // Time that a request waits for one of few connections says nothing about the server.
+    flight.request.once('socket', (socket) => {
+      if (timeoutMs <= connectMsMax || flight.connections.mayHaveSent(flight.request)) return;
+      const timer = giveUpAfter(connectMsMax, 'connection');
+      timers.push(timer);
+      socket.once('secureConnect', () => timer.cancel());
+    });
     const onAbort = (): void => flight.giveUp(new Error('the caller has given up'));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     return {
       stop: () => {
-        timer.cancel();
+        for (const timer of timers) timer.cancel();
         signal?.removeEventListener('abort', onAbort);
       },
     };
   }
 
-  /** What an error means to the caller: whether the server may have acted on what was sent. */
-  #explained({ method, path, signal }: TransportRequest, flight: Flight, cause: unknown): unknown {
-    const what = `${method} ${this.#access.url}${path}`;
+  /** Explains an error to the caller: returns that the server is gone, or throws whether the server may have acted on the request. */
+  #explained(
+    { method, path, signal }: TransportRequest,
+    flight: Flight,
+    cause: unknown,
+  ): { readonly kind: 'gone'; readonly error: ConnectionError } {
+    const { url, connections, request } = flight;
+    const what = `${method} ${url}${path}`;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const isUncertain = method !== 'GET' && flight.connections.mayHaveSent(flight.request);
+    const isUncertain = method !== 'GET' && connections.mayHaveSent(request);
     if (isBerthError(cause)) {
+      // The next request may succeed at a server that reaches the store.
+      if (isBerthError(cause, 'StoreUnavailable')) this.servers.leave(url);
       // The server may have acted and only its answer cannot be used.
-      if (!isUncertain || cause.details['unreadable'] !== true) return cause;
-      return new BerthError('UnknownOutcome', `${what}: ${reason}`, { cause });
+      if (!isUncertain || cause.details['unreadable'] !== true) throw cause;
+      throw new BerthError('UnknownOutcome', `${what}: ${reason}`, { cause });
     }
     if (isUncertain) {
-      return new BerthError('UnknownOutcome', `${what} was sent and its answer was lost: ${reason}`, {
+      if (signal?.aborted !== true) this.servers.leave(url);
+      throw new BerthError('UnknownOutcome', `${what} was sent and its answer was lost: ${reason}`, {
         cause,
       });
     }
-    if (signal?.aborted) return signal.reason;
-    const { code = '' } = cause as NodeJS.ErrnoException;
-    return badCertificate.test(code)
-      ? new BerthError('CertificateUnusable', `${this.#access.url} is not trusted: ${reason}`, { cause })
-      : new BerthError('ServerUnreachable', `${what}: ${reason || code}`, { cause });
+    if (signal?.aborted) throw signal.reason;
+    return { kind: 'gone', error: connectionError(url, what, cause) };
   }
 }
 

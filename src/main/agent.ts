@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { NodeConnection } from '../client/node-connection.js';
+import { ServerList } from '../client/server-list.js';
 import type { Env } from '../env/env.js';
 import { type AgentConfigSpec, readAgentConfig } from '../agent/machine/agent-config.js';
 import { BerthError } from '../model/errors.js';
 import { AgentIdentity, nameKeptIn } from './agent-identity.js';
+import { connectionParts } from './connection-parts.js';
 import { hostNodeName } from './host-node-name.js';
+import { callbacksFor, type Log } from './log.js';
 import { parseListenAddress } from './listen-address.js';
 import { nowAndThen } from './now-and-then.js';
 import { runAgent } from './run-agent.js';
@@ -21,12 +24,13 @@ export interface AgentOptions {
   readonly region: string | undefined;
   readonly zone: string | undefined;
   readonly config: string | undefined;
+  /** Where what runs on this machine is reached, if it is not to be found out. */
+  readonly address: string | undefined;
   readonly endsJobs: boolean;
   readonly allowsSharedUser: boolean;
   readonly version: string;
   readonly env: Env;
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 const renewalLookMs = 600_000;
@@ -36,19 +40,24 @@ const metricsUsual = '127.0.0.1:7480';
 export async function agent(
   options: AgentOptions,
 ): Promise<{ readonly node: string; readonly server: string; close(): Promise<void> }> {
-  const { dir, servers, env, onProblem, onDefect, version } = options;
+  const { dir, env, log, version } = options;
+  const { onProblem, onDefect } = callbacksFor(log, 'agent');
+  const servers = new ServerList(options.servers);
   const config = configFrom(options.config);
   const node = options.name ?? nameKeptIn(dir) ?? hostNodeName();
-  const identity = await AgentIdentity.open({ ...options, node });
-  // After every failure the next one is tried.
-  let attempts = -1;
-  const server = (): string => servers[Math.max(0, attempts) % servers.length] ?? '';
+  const identity = await AgentIdentity.open({
+    ...{ ...options, servers, node, onProblem },
+    address: options.address ?? config.address,
+  });
+  const { address, place } = identity;
+  const { region, zone } = place;
+  log({
+    ...{ level: 'info', component: 'agent', object: node, message: 'starts as a node' },
+    fields: { region, zone, address, dir, version },
+  });
   const connection = NodeConnection.start({
-    access: () => {
-      attempts += 1;
-      return identity.accessTo(server());
-    },
-    ...{ env, onProblem },
+    ...connectionParts(servers, env, log),
+    accessTo: (url) => identity.accessTo(url),
   });
   const stop = new AbortController();
   const renewing = nowAndThen({ env, signal: stop.signal, onDefect }, renewalLookMs, async () => {
@@ -57,8 +66,8 @@ export async function agent(
       .catch((error: unknown) => onProblem(`cannot renew its certificate: ${String(error)}`));
   });
   const running = await runAgent({
-    ...{ streams: connection, dial: connection, dir, config, version, env, onProblem, onDefect },
-    place: identity.place,
+    ...{ streams: connection, dial: connection, dir, version, env, log, place },
+    config: { ...config, address },
     users: userOfTenants(config),
     allowsSharedUser: options.allowsSharedUser,
     metrics: parseListenAddress(config.metrics ?? metricsUsual),
@@ -70,7 +79,7 @@ export async function agent(
   await running.heard;
   return {
     node,
-    server: server(),
+    server: servers.current,
     close: async () => {
       stop.abort();
       await running.close(options.endsJobs ? 'EndJobs' : 'KeepJobs');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NetworkNamespace } from '../../testing/network-namespace.js';
 import { plusMs } from '../env/instant.js';
+import { ServerList } from '../client/server-list.js';
 import { realEnv } from '../env/real.js';
 import type { Node } from '../model/kinds/node.js';
 import type { Replica } from '../model/kinds/replica.js';
@@ -100,6 +101,25 @@ describe.runIf(process.getuid?.() === 0)('a server and three agents, each on a n
     expect(statSync(join(dirOf('n1'), 'identity.json')).mode & 0o777).toBe(0o600);
   }, 90_000);
 
+  it('have the addresses from which they reach the server, and those stay when the server is reached otherwise', async () => {
+    const { items } = JSON.parse(await send('GET', '/apis/berth.dev/v1/nodes')) as { items: Node[] };
+    expect(items.map(({ status }) => status?.agent?.address)).toEqual(networks.map(({ address }) => address));
+    const dir = dirOf('n1');
+    const reached = async (address: string | undefined, url: string): Promise<string> => {
+      const options = { tokenFile: undefined, ca: undefined, region: undefined, zone: undefined };
+      const identity = await AgentIdentity.open({
+        ...{ ...options, dir, node: 'n1', servers: new ServerList([url]), address, env: realEnv() },
+        onProblem: () => undefined,
+      });
+      return identity.address;
+    };
+    const address = networks[0]?.address ?? '';
+    expect(await reached(undefined, 'https://127.0.0.1:1')).toBe(address);
+    expect(await reached(undefined, `https://${'x'.repeat(64)}.invalid:1`)).toBe(address);
+    expect(await reached('10.9.9.9', 'https://127.0.0.1:1')).toBe('10.9.9.9');
+    expect(await reached(address, 'https://127.0.0.1:1')).toBe(address);
+  });
+
   it('are refused by a token that was used, in another zone, and under a name that is taken', async () => {
     const [network] = networks;
     if (network === undefined) throw new Error('there is no network');
@@ -113,8 +133,18 @@ describe.runIf(process.getuid?.() === 0)('a server and three agents, each on a n
       network.words,
     );
     await expect(taken).rejects.toThrow('ended with 77: error: there is a node n2');
-    const elsewhere = startAgent(network, 'n5', '--token-file', await tokenFile('n5', {}), '--zone', 'z9');
-    await expect(elsewhere).rejects.toThrow('has joined in local/local, not in local/z9');
+    const token = await tokenFile('n5', {});
+    const elsewhere = startAgent(network, 'n5', '--token-file', token, '--zone', 'z9');
+    await expect(elsewhere).rejects.toThrow(
+      'ended with 77: error: the token is for region local and zone local, and this machine is started for region local and zone z9',
+    );
+    const id = /^berth_([0-9a-f]{16})_/.exec(readFileSync(token, 'utf8'))?.[1];
+    const { items } = JSON.parse(await send('GET', '/apis/authentication.berth.dev/v1/tokens')) as {
+      items: readonly { readonly metadata: { readonly name: string }; readonly status: object }[];
+    };
+    const kept = items.find(({ metadata }) => metadata.name === id);
+    expect(kept?.status, 'the token is not used up').not.toHaveProperty('usedBy');
+    expect(kept).toBeDefined();
   }, 90_000);
 
   it('run work, go on with it while they are cut off, and say what happened when they are heard again', async () => {
@@ -153,12 +183,17 @@ describe.runIf(process.getuid?.() === 0)('a server and three agents, each on a n
     const options = {
       ...{
         dir: dirOf('renewed'),
-        servers: [server.url],
+        servers: new ServerList([server.url]),
         ca: undefined,
         node: 'n9',
         onProblem: () => undefined,
       },
-      ...{ region: undefined, zone: undefined, tokenFile: await tokenFile('n9', { node: 'n9' }) },
+      ...{
+        region: undefined,
+        zone: undefined,
+        address: undefined,
+        tokenFile: await tokenFile('n9', { node: 'n9' }),
+      },
     };
     const env = realEnv();
     const identity = await AgentIdentity.open({ ...options, env });

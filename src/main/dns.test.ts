@@ -42,7 +42,7 @@ describe('services by name', () => {
 
   beforeAll(async () => {
     server = await startServer({ dns: { host: '127.0.0.1', port: 0 } });
-    port = Number(/^dns: .* port (\d+)/m.exec(server.problems.join('\n'))?.[1]);
+    port = Number(server.events.find(({ component }) => component === 'dns')?.fields?.['port']);
     nodes = await playedNodes(server);
     const { epoch } = await nodes.operate<{ epoch: Epoch }>('register', {
       ...{ node: 'n1', capacity: { cpu: '64' }, allocatable: { cpu: '64' }, leaseSeconds: 600 },

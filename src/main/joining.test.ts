@@ -31,7 +31,7 @@ async function openJoins() {
       joined: new CellRecords<JoinedNode>(store, 'joined'),
       apply: (changes) => applyChanges(store, changes),
       hasNode: (name) => Promise.resolve(nodes.has(name)),
-      ...{ authority, env },
+      ...{ authority, machine: 'this machine', env },
     });
   const grant = async (more: Partial<JoinGrant> = {}, ttlMs = hourMs): Promise<string> => {
     const opens = { region: 'eu', zone: 'a', ...more };
@@ -95,6 +95,23 @@ describe('joining', () => {
     const joining = server().join(await grant(more), name, await newKey());
     if (problem === undefined) expect((await joining).node).toBe(name);
     else await expect(joining).rejects.toThrow(problem);
+  });
+
+  it.each([
+    [
+      { region: 'us' },
+      'the token is for region eu and zone a, and this machine is started for region us and zone a',
+    ],
+    [{ zone: 'b' }, 'started for region eu and zone b: change --region and --zone, or make another token'],
+    [{ loopbackOf: 'another machine' }, 'give the address of the node with berth agent --address'],
+  ])('is refused with %j, and leaves the token as it was', async (expected, problem) => {
+    const { server, grant, tokens } = await openJoins();
+    const token = await grant();
+    const key = await newKey();
+    await expect(server().join(token, 'n1', key, expected)).rejects.toThrow(problem);
+    expect(await tokens.find(token)).not.toHaveProperty('usedBy');
+    const right = { region: 'eu', zone: 'a', loopbackOf: 'this machine' };
+    expect(await server().join(token, 'n1', key, right)).toMatchObject({ region: 'eu', zone: 'a' });
   });
 
   it('takes the place of a node that is there only by a token that names it', async () => {
@@ -174,6 +191,11 @@ describe('joining over HTTPS', () => {
     expect((await join(token, { node: 'n1', request: requestPem }, renewPath)).status).toBe(403);
     expect((await join(token, { node: 'n1', request: 'x' })).status).toBe(400);
     expect((await join(token, { request: requestPem })).text).toContain('node: required');
+    const elsewhere = { node: 'n1', request: requestPem, zone: 'a' };
+    expect((await join(token, elsewhere)).text).toContain('the token is for region eu and zone b');
+    const tunnelled = { node: 'n1', request: requestPem, loopbackOf: 'another machine' };
+    expect((await join(token, tunnelled)).text).toContain('loopback address of another machine');
+    expect((await join(token, { node: 'n1', request: requestPem, zone: 3 })).status).toBe(400);
     const joined = await join(token, { node: 'n1', request: requestPem });
     expect(joined.status).toBe(201);
     const made = JSON.parse(joined.text) as NodeCredentials;

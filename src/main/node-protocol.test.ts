@@ -6,6 +6,7 @@ import { makeCertificates } from '../../testing/certificates.js';
 import { scratchDirectory } from '../../testing/scratch.js';
 import { HollowFleet } from '../agent/fleet/hollow-fleet.js';
 import { plainFleet } from '../agent/fleet/read-fleet.js';
+import { ServerList } from '../client/server-list.js';
 import { NodeConnection } from '../client/node-connection.js';
 import { NodeHub } from '../commit/nodes/node-hub.js';
 import { openTestCell, type WorkloadOptions } from '../commit/test-cell.fixture.js';
@@ -73,7 +74,8 @@ async function openCell() {
       namespace: '',
     };
     const connection = await NodeConnection.open({
-      access: () => access,
+      servers: new ServerList([url]),
+      accessTo: () => access,
       env,
       onProblem: (text) => problems.push(text),
     });

@@ -19,10 +19,12 @@ import type { NodeStreams } from '../model/node-stream.js';
 import type { SessionDial } from '../model/sessions.js';
 import { lockDirectory } from '../store/directory-lock.js';
 import { agentEntries, closeDirectory, closedAbove } from './close-directory.js';
+import { boundedLog } from './bounded-log.js';
 import { openContainerRunner } from './container-runner.js';
 import type { ListenAddress } from './listen-address.js';
+import { callbacksFor, type Log } from './log.js';
 import { nowAndThen } from './now-and-then.js';
-import { ProblemLog } from './problem-log.js';
+
 import { openProcessRunner } from './process-runner.js';
 import { processTenants } from './process-tenants.js';
 import { type AgentMetricsServer, serveAgentMetrics } from './serve-agent-metrics.js';
@@ -43,8 +45,7 @@ export interface RunAgentParts {
   readonly metrics: ListenAddress | undefined;
   readonly version: string;
   readonly env: Env;
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 export interface RunningAgent {
@@ -60,14 +61,16 @@ const logSweepMs = 5 * 60_000;
 
 /** The agent of this machine over any connection to a control plane. */
 export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
-  const { streams, dial, place, config, users, version, env, onProblem, onDefect } = parts;
+  const { streams, dial, place, config, users, version, env } = parts;
+  const { onDefect } = callbacksFor(parts.log, 'agent');
   const { userOf } = users;
   // The supervisor is elsewhere in the tree of directories.
   const dir = resolve(parts.dir);
   closeDirectory(dir, agentEntries);
   const lock = lockDirectory(dir);
-  const log = new ProblemLog({ env, onLine: onProblem, onDefect });
-  const problem = (message: string): void => log.report({ controller: 'node', key: place.node, message });
+  const log = boundedLog(parts.log, env);
+  const problem = (message: string): void =>
+    log({ level: 'warn', component: 'agent', object: place.node, message });
   try {
     const machine = await readMachine();
     for (const message of overstated(machine, config)) problem(message);
@@ -80,7 +83,7 @@ export async function runAgent(parts: RunAgentParts): Promise<RunningAgent> {
       ...{ sharedUser: users.shared, allowsShared: parts.allowsSharedUser },
       hasNamespaces: processes.hasNamespaces,
     });
-    if (whose.problem !== undefined) onProblem(whose.problem);
+    if (whose.problem !== undefined) problem(whose.problem);
     const closed = userOf === undefined ? undefined : closedAbove(dir);
     if (closed !== undefined)
       problem(`jobs cannot reach their HOME: other users may not enter ${closed}; choose another --dir`);

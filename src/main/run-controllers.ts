@@ -7,9 +7,11 @@ import { Controllers } from '../reconcile/controllers.js';
 import { Leadership } from '../reconcile/runtime/leadership.js';
 import type { ControlMetrics } from '../serve/control-metrics.js';
 import { CachedRecords } from '../objects/cached-records.js';
+import { boundedLog } from './bounded-log.js';
 import type { ControlPlane } from './control-plane.js';
+import { errorEvent, type Log, problemEvent } from './log.js';
+import { logLeaders } from './log-leaders.js';
 import { type RepairOptions, repairRulesOf } from './repair-options.js';
-import { ProblemLog } from './problem-log.js';
 
 export interface RunControllersParts {
   readonly controlPlane: ControlPlane;
@@ -24,8 +26,7 @@ export interface RunControllersParts {
   readonly isAlone: boolean;
   readonly repair?: RepairOptions;
   readonly metrics: ControlMetrics;
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 // Nobody waits for the end of a lease where nobody else can take it: seldom renewed, an idle cell stays quiet.
@@ -40,8 +41,8 @@ export function runControllers(parts: RunControllersParts): {
   readonly ageMs: (node: string) => number | undefined;
   readonly close: () => Promise<void>;
 } {
-  const { controlPlane, objects, authority, env, holder, address, isAlone, onProblem, onDefect } = parts;
-  const log = new ProblemLog({ env, onLine: onProblem, onDefect });
+  const { controlPlane, objects, authority, env, holder, address, isAlone } = parts;
+  const log = boundedLog(parts.log, env);
   const stop = new AbortController();
   const freshness = new FreshnessObserver({ objects, env });
   freshness.start(stop.signal);
@@ -54,11 +55,13 @@ export function runControllers(parts: RunControllersParts): {
     },
     report: (problem) => {
       // While the server stops, what is cut off is no problem of anybody's.
-      if (!stop.signal.aborted) log.report(problem);
+      if (!stop.signal.aborted) log(problemEvent(problem));
     },
     ...(address !== undefined && { address }),
     ...(isAlone && { leaseSeconds: leaseSecondsAlone }),
   });
+  // Alone, this server leads everything from its start to its end.
+  logLeaders({ objects, holder, log: parts.log, level: isAlone ? 'debug' : 'info' }, stop.signal);
   parts.metrics.watch(() => controllers.counters);
   const leadership = new Leadership({
     ...{ authority: controlPlane.authority, objects, env, lease: authorityLease, holder, isAlone },
@@ -69,7 +72,7 @@ export function runControllers(parts: RunControllersParts): {
     controllers.run(stop.signal),
     // Nothing is to be done with it but to hold it: the others send their operations here.
     leadership.run(({ signal }) => aborted(signal), stop.signal),
-  ]).catch(onDefect);
+  ]).catch((error: unknown) => parts.log(errorEvent('controllers', error)));
   return {
     ageMs: (node) => freshness.ageMs(node),
     close: async () => {

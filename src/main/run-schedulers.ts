@@ -11,9 +11,10 @@ import { Scheduler } from '../propose/scheduler.js';
 import { shardLease } from '../propose/shard.js';
 import { Leadership } from '../reconcile/runtime/leadership.js';
 import type { SchedulerMetrics } from '../serve/scheduler-metrics.js';
+import { boundedLog } from './bounded-log.js';
 import type { ControlPlane } from './control-plane.js';
+import { errorEvent, type Log } from './log.js';
 import { loadPlugin } from './load-plugin.js';
-import { ProblemLog } from './problem-log.js';
 
 /** How a server schedules. */
 export interface SchedulingOptions {
@@ -34,8 +35,7 @@ export interface RunSchedulersParts extends SchedulingOptions {
   readonly isAlone: boolean;
   readonly leaseSeconds: number;
   readonly metrics: SchedulerMetrics;
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 // An etcd has a round trip for each transaction: the more proposals share one, the better.
@@ -45,7 +45,7 @@ const batchingShared: Batching = { proposalsPerBatch: 512, batchesMax: 4 };
 export async function runSchedulers(parts: RunSchedulersParts): Promise<{ close(): Promise<void> }> {
   const { controlPlane, authority, decisions, ages, env, holder, address, isAlone, shards } = parts;
   const plugins = await Promise.all(parts.plugins.map(loadPlugin));
-  const log = new ProblemLog({ env, onLine: parts.onProblem, onDefect: parts.onDefect });
+  const log = boundedLog(parts.log, env);
   const objects = new CachedObjects({ ...controlPlane, manager: 'berth-scheduler' });
   const records = new CachedRecords(controlPlane.cache);
   const stop = new AbortController();
@@ -70,12 +70,12 @@ export async function runSchedulers(parts: RunSchedulersParts): Promise<{ close(
       policyRevision: policyRevision(builtinPolicy),
       ...(!isAlone && { batching: batchingShared }),
       newCore: () => new CellCore({ policy: builtinPolicy, seed: env.random.uint32(), ages, plugins }),
-      onProblem: (message) => log.report({ controller: lease, key: '', message }),
+      onProblem: (message) => log({ level: 'warn', component: lease, message }),
     });
   });
   parts.metrics.watch(() => schedulers);
   const running = Promise.all(schedulers.map((scheduler) => scheduler.run(stop.signal))).catch(
-    parts.onDefect,
+    (error: unknown) => parts.log(errorEvent('scheduler', error)),
   );
   return {
     close: async () => {

@@ -3,6 +3,7 @@ import { scratchDirectory } from '../../testing/scratch.js';
 import { realEnv } from '../env/real.js';
 import { CertificateStore } from '../serve/identity/certificate-store.js';
 import type { Identity } from '../serve/identity/identity.js';
+import type { LogEvent } from './log.js';
 import { writeKubeconfig } from './kubeconfig.js';
 import { testClient, type TestClient } from './test-client.fixture.js';
 import type { Running } from './server.js';
@@ -12,8 +13,10 @@ export interface TestServer extends Running, Pick<TestClient, 'send' | 'sendAnon
   readonly dir: string;
   /** What the server took for its own defects. */
   readonly defects: unknown[];
-  /** What its controllers told. */
+  /** The warnings of its log. */
   readonly problems: string[];
+  /** Its log. */
+  readonly events: LogEvent[];
   /** A kubeconfig by which the server knows its user as this one. */
   kubeconfigFor(identity: Identity): Promise<string>;
   dispose(): Promise<void>;
@@ -36,6 +39,7 @@ export async function startServer(options: Partial<UpOptions> = {}): Promise<Tes
 export async function startServerIn(dir: string, more: Partial<UpOptions> = {}): Promise<TestServer> {
   const defects: unknown[] = [];
   const problems: string[] = [];
+  const events: LogEvent[] = [];
   const running = await up({
     dir,
     port: 0,
@@ -46,8 +50,13 @@ export async function startServerIn(dir: string, more: Partial<UpOptions> = {}):
     scheduling: { shards: 1, plugins: [] },
     env: realEnv(),
     ...more,
-    onProblem: (line) => problems.push(line),
-    onDefect: (error) => defects.push(error),
+    log: (event) => {
+      const { level, component, object, message, error } = event;
+      if (level === 'error') defects.push(error ?? message);
+      if (level === 'warn')
+        problems.push(`${component}${object === undefined ? '' : ` ${object}`}: ${message}`);
+      events.push(event);
+    },
   });
   const client = testClient(running.kubeconfig);
   return {
@@ -55,6 +64,7 @@ export async function startServerIn(dir: string, more: Partial<UpOptions> = {}):
     dir,
     defects,
     problems,
+    events,
     send: (...words) => client.send(...words),
     sendAnonymously: (...words) => client.sendAnonymously(...words),
     kubeconfigFor: async (identity) => {

@@ -41,16 +41,19 @@ import { ReplicaSessions } from '../serve/sessions/replica-sessions.js';
 import { Upgrades } from '../serve/upgrades.js';
 import { lockDirectory } from '../store/directory-lock.js';
 import type { EtcdTls } from '../store/etcd-endpoints.js';
+import { boundedLog } from './bounded-log.js';
 import { CellSessions } from './cell-sessions.js';
 import { CellUsage } from './cell-usage.js';
 import { closeDirectory, serverEntries } from './close-directory.js';
 import { openControlPlane } from './control-plane.js';
 import { keptAdmin } from './kept-admin.js';
-import { writeKubeconfig } from './kubeconfig.js';
+import { nameServers, writeKubeconfig } from './kubeconfig.js';
 import { httpsUrl, isEveryAddress, type ListenAddress } from './listen-address.js';
 import { loadPlugin } from './load-plugin.js';
+import { callbacksFor, type Log } from './log.js';
 import { nowAndThen } from './now-and-then.js';
 import { openStore } from './open-store.js';
+import { machineName } from './own-address.js';
 import { openDecisionLog, shareDecisions } from './open-decisions.js';
 import { PeerClients } from './peer-clients.js';
 import { prepareKinds } from './prepare-kinds.js';
@@ -82,9 +85,7 @@ export interface ServerOptions {
   readonly scheduling: SchedulingOptions | undefined;
   readonly repair?: RepairOptions;
   readonly env: Env;
-  /** Told in one line what controllers meet that a person may want to know. */
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 export interface Running {
@@ -102,6 +103,8 @@ const renewalLookMs = 3_600_000;
 const tokenPruneMs = 10 * 60_000;
 const leaseSecondsShared = 15;
 const wayMs = 2_000;
+// How soon the kubeconfig of one server names another that was started beside it.
+const serversLookMs = 60_000;
 
 /** An API server over a store. What was opened is closed again, also when the rest fails. */
 export async function server(options: ServerOptions): Promise<Running> {
@@ -121,7 +124,8 @@ async function open(
   options: ServerOptions,
   opened: (() => Promise<void>)[],
 ): Promise<Omit<Running, 'close'>> {
-  const { dir, listen, version, env, onProblem, onDefect } = options;
+  const { dir, listen, version, env, log } = options;
+  const { onProblem, onDefect } = callbacksFor(boundedLog(log, env), 'server');
   closeDirectory(dir, options.hasJobs === true ? serverEntries : undefined);
   // An lmdb store locks its own directory.
   if (options.store.kind !== 'lmdb' || resolve(options.store.dir) !== resolve(dir)) {
@@ -162,7 +166,7 @@ async function open(
       await freshness.catchUp();
       return cache.get({ kind: 'Node', namespace: undefined, name }) !== undefined;
     },
-    ...{ authority: certificates.authority, env },
+    ...{ authority: certificates.authority, machine: machineName(), env },
   });
   const tokens = new Tokens({ env, records: tokenRecords, tenantUid });
   const audit = new AuditLog({ env, dir: join(dir, 'audit') });
@@ -179,10 +183,10 @@ async function open(
   const limits = options.decisionLimits ?? decisionLimitsDefault;
   const kept = await openDecisionLog({ dir, limits, env, onProblem });
   opened.push(() => kept.close());
-  const { log } = kept;
-  metrics.watchDecisions(() => log.counters);
+  const decisionLog = kept.log;
+  metrics.watchDecisions(() => decisionLog.counters);
   // Other servers are asked once this one can be reached itself, and ages are known once something observes nodes.
-  let decisions: Decisions = log;
+  let decisions: Decisions = decisionLog;
   let ages: NodeAgeMs = () => undefined;
   const plugins = await Promise.all((options.scheduling?.plugins ?? []).map(loadPlugin));
   // The same for sessions with replicas: the streams of nodes are with this server or another.
@@ -216,7 +220,7 @@ async function open(
       attestations: { objects, env },
       onReceived: (outcome) => metrics.control.operation('received', outcome),
     },
-    decisions: { all: () => decisions, here: log },
+    decisions: { all: () => decisions, here: decisionLog },
     sessions: replicas,
     usage: {
       here: usageHere,
@@ -230,7 +234,7 @@ async function open(
         ...{ records: new CachedRecords(cache), env, plugins },
         ages: (node) => ages(node),
       }),
-      server: () => ({ name: log.server, notReady: readiness.notReady() }),
+      server: () => ({ name: decisionLog.server, notReady: readiness.notReady() }),
     }),
   });
   const holder = `${hostname().toLowerCase()}-${env.uuid().slice(0, 8)}`;
@@ -282,7 +286,11 @@ async function open(
     };
     const dns = await DnsServer.start({ source, env, onDefect }, options.dns.host, options.dns.port);
     opened.push(() => dns.close());
-    onProblem(`dns: answers for *.berth on ${options.dns.host} port ${dns.port}, UDP and TCP`);
+    const { host: address } = options.dns;
+    log({
+      ...{ level: 'info', component: 'dns', message: 'answers for *.berth over UDP and TCP' },
+      fields: { address, port: dns.port },
+    });
   }
   const stop = new AbortController();
   const loop = { env, signal: stop.signal, onDefect };
@@ -298,12 +306,18 @@ async function open(
   // A server that listens everywhere and was given no name does not know where others find it.
   const address = options.advertise ?? (names[0] === undefined ? undefined : url);
   if (isShared) {
-    const shared = await shareDecisions({ log, store, peers, address, limits, env, onDefect });
+    const shared = await shareDecisions({ log: decisionLog, store, peers, address, limits, env, onDefect });
     opened.push(() => shared.close());
     ({ decisions, others } = shared);
+    const nameOthers = async (): Promise<void> => {
+      const addresses = (await shared.others()).flatMap((other) => other.address ?? []);
+      if (addresses.length > 0) nameServers(kubeconfig, url, addresses);
+    };
+    await nameOthers();
+    loops.push(nowAndThen(loop, serversLookMs, nameOthers));
   }
   const controllers = runControllers({
-    ...{ controlPlane, objects, env, holder, onProblem, onDefect, metrics: metrics.control },
+    ...{ controlPlane, objects, env, holder, log, metrics: metrics.control },
     authority: forwarding,
     address,
     isAlone: !isShared,
@@ -314,7 +328,7 @@ async function open(
   if (options.scheduling !== undefined) {
     const schedulers = await runSchedulers({
       ...options.scheduling,
-      ...{ controlPlane, decisions, env, holder, address, onProblem, onDefect, metrics: metrics.scheduler },
+      ...{ controlPlane, decisions, env, holder, address, log, metrics: metrics.scheduler },
       authority: forwarding,
       isAlone: !isShared,
       leaseSeconds: isShared ? leaseSecondsShared : leaseSecondsAlone,
@@ -326,6 +340,19 @@ async function open(
   opened.push(async () => {
     stop.abort();
     await preparing;
+  });
+  log({
+    ...{ level: 'info', component: 'server', message: 'listens' },
+    fields: {
+      url,
+      kubeconfig,
+      holder,
+      version,
+      node: process.versions.node,
+      pid: process.pid,
+      store: options.store.kind,
+      dir,
+    },
   });
   return { url, kubeconfig, streams: hub, sessions: connected, objects };
 }

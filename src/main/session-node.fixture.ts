@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readKubeconfig } from '../client/client.js';
 import { NodeConnection } from '../client/node-connection.js';
+import { ServerList } from '../client/server-list.js';
 import { usualProfile } from '../agent/drivers/hollow-profile.js';
 import { HollowDriver } from '../agent/drivers/hollow.js';
 import { KeptLogs } from '../agent/logs/kept-logs.js';
@@ -34,7 +35,11 @@ export async function startSessionNode(parts: {
   const { node, dir, answersAfterMs = 0 } = parts;
   const env = realEnv();
   const access = await readKubeconfig({ path: parts.kubeconfig });
-  const connection = await NodeConnection.open({ access: () => access, env, onProblem: () => undefined });
+  const connection = await NodeConnection.open({
+    ...{ servers: ServerList.of(access), env },
+    accessTo: () => access,
+    onProblem: () => undefined,
+  });
   const running = new Map<string, NodeBinding>();
   const over = new Set<string>();
   const wheel = new Wheel(env);

@@ -5,6 +5,7 @@ import type { BerthObject } from '../model/object.js';
 import { ensureRegions } from './ensure-regions.js';
 import { fleetFrom, type FleetSource } from './fleet-source.js';
 import type { ListenAddress } from './listen-address.js';
+import type { Log } from './log.js';
 import type { RepairOptions } from './repair-options.js';
 import type { SchedulingOptions } from './run-schedulers.js';
 import { type Running, server } from './server.js';
@@ -24,8 +25,7 @@ export interface UpOptions extends FleetSource {
   readonly scheduling: SchedulingOptions | undefined;
   readonly repair?: RepairOptions;
   readonly env: Env;
-  readonly onProblem: (line: string) => void;
-  readonly onDefect: (error: unknown) => void;
+  readonly log: Log;
 }
 
 /** Everything in one process (and the supervisor of this machine's jobs), on an embedded store in one directory. */

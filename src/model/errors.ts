@@ -228,16 +228,19 @@ export type ErrorCode = keyof typeof errorTable;
 export class BerthError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
+  /** The next step of a person who sent the request. Parts of Berth that meet the error themselves do not print it. */
+  readonly advice: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+    options: { cause?: unknown; details?: Readonly<Record<string, unknown>>; advice?: string } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : {});
     this.name = 'BerthError';
     this.code = code;
     this.details = options.details ?? {};
+    this.advice = options.advice;
   }
 }
 

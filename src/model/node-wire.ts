@@ -21,6 +21,14 @@ export interface JoinRequest {
   readonly node: string;
   /** PKCS#10, PEM: its public key, and the proof that it has the other half. */
   readonly request: string;
+  /** Where the machine expects to be. A token for another place is refused, and not used up. */
+  readonly region?: string;
+  readonly zone?: string;
+  /**
+   * The boot id of a machine that knows only a loopback address of itself. The address is of use to a server on the same
+   * machine alone; any other refuses, and does not use the token up.
+   */
+  readonly loopbackOf?: string;
 }
 
 /** What it gets. */

@@ -22,8 +22,9 @@ export async function applyChanges(store: Store, changes: readonly CellChange[])
   });
   if (outcome.kind !== 'UnknownOutcome') return outcome.kind === 'Committed';
   const keys = changes.map(({ write }) => write.key).join(', ');
-  throw new BerthError('UnknownOutcome', `it is not known whether ${keys} were changed; look again`, {
+  throw new BerthError('UnknownOutcome', `it is not known whether ${keys} were changed`, {
     cause: outcome.cause,
+    advice: 'look again before trying again',
   });
 }
 
@@ -78,12 +79,9 @@ export class CellRecords<T extends { readonly id: string }> {
   async #write(write: Parameters<Store['transact']>[0]['writes'][number]): Promise<void> {
     const outcome = await this.store.transact({ guards: [], writes: [write] });
     if (outcome.kind !== 'UnknownOutcome') return;
-    throw new BerthError(
-      'UnknownOutcome',
-      `it is not known whether the change to ${write.key} was applied; look again`,
-      {
-        cause: outcome.cause,
-      },
-    );
+    throw new BerthError('UnknownOutcome', `it is not known whether the change to ${write.key} was applied`, {
+      cause: outcome.cause,
+      advice: 'look again before trying again',
+    });
   }
 }

@@ -111,7 +111,8 @@ export function checkIdentity(kind: KindDefinition, live: BerthObject, asked: Pa
     throw conflict(
       kind,
       name,
-      'the object has been modified; read it again and apply the change to the latest version',
+      'the object has been modified',
+      'read it again and apply the change to the latest version',
     );
   }
 }

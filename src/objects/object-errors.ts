@@ -17,14 +17,15 @@ export const notFound = (kind: KindDefinition, { name }: Pick<ObjectKey, 'name'>
 export const alreadyExists = (kind: KindDefinition, name: string): BerthError =>
   new BerthError('AlreadyExists', `${about(kind, name)} already exists`, { details: detailsOf(kind, name) });
 
-export const conflict = (kind: KindDefinition, name: string, why: string): BerthError =>
+export const conflict = (kind: KindDefinition, name: string, why: string, advice?: string): BerthError =>
   new BerthError('Conflict', `operation cannot be fulfilled on ${about(kind, name)}: ${why}`, {
     details: detailsOf(kind, name),
+    ...(advice !== undefined && { advice }),
   });
 
 export const unknownOutcome = (kind: KindDefinition, name: string, cause: Error): BerthError =>
   new BerthError(
     'UnknownOutcome',
-    `it is not known whether the write to ${about(kind, name)} was applied; read it back before trying again (${cause.message})`,
-    { cause, details: detailsOf(kind, name) },
+    `it is not known whether the write to ${about(kind, name)} was applied (${cause.message})`,
+    { cause, details: detailsOf(kind, name), advice: 'read it back before trying again' },
   );

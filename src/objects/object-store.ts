@@ -229,7 +229,12 @@ export class ObjectStore {
         if (!isRace) throw error;
       }
     }
-    throw conflict(kind, key.name, `${attemptsMax} attempts met a change by somebody else; try again later`);
+    throw conflict(
+      kind,
+      key.name,
+      `${attemptsMax} attempts met a change by somebody else`,
+      'try again later',
+    );
   }
 
   async #modify(
@@ -263,7 +268,12 @@ export class ObjectStore {
         : await this.#transactions.replace(kind, cached, object, part);
       if (outcome !== undefined) return { object: outcome, warnings, versionBefore };
     }
-    throw conflict(kind, key.name, `${attemptsMax} attempts met a change by somebody else; try again later`);
+    throw conflict(
+      kind,
+      key.name,
+      `${attemptsMax} attempts met a change by somebody else`,
+      'try again later',
+    );
   }
 
   /** Deletes an object, or marks it for deletion while something has to be done before. */
@@ -297,7 +307,12 @@ export class ObjectStore {
         : await this.#transactions.replace(kind, cached, marked, 'spec');
       if (outcome !== undefined) return { object: outcome, isGone, versionBefore };
     }
-    throw conflict(kind, key.name, `${attemptsMax} attempts met a change by somebody else; try again later`);
+    throw conflict(
+      kind,
+      key.name,
+      `${attemptsMax} attempts met a change by somebody else`,
+      'try again later',
+    );
   }
 
   // ---- what a change makes of an object ------------------------------------------------------------------

@@ -96,7 +96,7 @@ export class ObjectTransactions {
           guards = this.tenantGuards(kind, key.namespace);
       }
     }
-    throw conflict(kind, key.name, `its tenant changed ${attemptsMax} times meanwhile; try again later`);
+    throw conflict(kind, key.name, `its tenant changed ${attemptsMax} times meanwhile`, 'try again later');
   }
 
   /** Writes a changed object; undefined if it has changed since it was read. */

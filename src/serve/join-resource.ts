@@ -48,11 +48,24 @@ export class JoinResource {
     // With what makes certificates, which a server that nobody joins starts without.
     const { readRequest } = await import('./identity/certificate-request.js');
     const asked = await readRequest(textOf(body, 'request'));
-    if (identity.kind === 'join')
-      return valueResponse(201, await joins.join(identity.token, textOf(body, 'node'), asked));
+    if (identity.kind === 'join') {
+      const node = textOf(body, 'node');
+      const expected = optionalTexts(body, ['region', 'zone', 'loopbackOf']);
+      return valueResponse(201, await joins.join(identity.token, node, asked, expected));
+    }
     if (identity.kind === 'node') return valueResponse(201, await joins.renew(identity.node, asked));
     throw new Error(`authorize let ${formatIdentity(identity)} join`);
   }
+}
+
+/** The fields of a body that are there; a field of another type than text is refused. */
+function optionalTexts<Name extends string>(
+  body: Readonly<Record<string, unknown>>,
+  names: readonly Name[],
+): Partial<Record<Name, string>> {
+  const texts: Partial<Record<Name, string>> = {};
+  for (const name of names) if (body[name] !== undefined) texts[name] = textOf(body, name);
+  return texts;
 }
 
 function textOf(body: Readonly<Record<string, unknown>>, name: string): string {

@@ -65,7 +65,7 @@ export function statusOf(error: unknown): Status {
   return failure(
     errorTable[error.code].httpStatus,
     reasonsElsewhere[error.code] ?? error.code,
-    error.message,
+    error.advice === undefined ? error.message : `${error.message}; ${error.advice}`,
     {
       ...details,
       ...(causes === undefined ? {} : { causes: causes.map(shownCause) }),

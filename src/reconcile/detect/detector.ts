@@ -42,8 +42,11 @@ export class Detector {
     const outcome = await authority
       .gate({ ...move, actor })
       .catch((error: unknown): Outcome<never> => ({ kind: 'UnknownOutcome', message: String(error) }));
-    if (outcome.kind === 'Committed' && move.reachability !== 'Fresh')
-      report({ controller: 'detector', key: move.node, message: `${move.reachability}: ${move.reason}` });
+    if (outcome.kind === 'Committed')
+      report({
+        ...{ controller: 'detector', key: move.node, message: `${move.reachability}: ${move.reason}` },
+        ...(move.reachability === 'Fresh' && { level: 'info' }),
+      });
     if (outcome.kind === 'Rejected' && outcome.reason === 'NotOwner')
       report({ controller: 'detector', key: move.node, message: outcome.message });
   }

@@ -23,6 +23,8 @@ export interface Problem {
   readonly key: string;
   readonly message: string;
   readonly cause?: unknown;
+  /** Good news: nobody need do anything. */
+  readonly level?: 'info';
 }
 
 export type ReportProblem = (problem: Problem) => void;

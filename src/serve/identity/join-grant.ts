@@ -42,6 +42,16 @@ export function isNodeName(name: string): boolean {
   }
 }
 
+/** Why a grant is not for where a machine expects to be; undefined if it is. */
+export function whyElsewhere(
+  { region, zone }: JoinGrant,
+  expected: { readonly region?: string; readonly zone?: string },
+): string | undefined {
+  const { region: expectedRegion = region, zone: expectedZone = zone } = expected;
+  if (expectedRegion === region && expectedZone === zone) return undefined;
+  return `the token is for region ${region} and zone ${zone}, and this machine is started for region ${expectedRegion} and zone ${expectedZone}: change --region and --zone, or make another token`;
+}
+
 /** Why a grant does not cover a name; undefined if it does. */
 export function whyNotCovered({ node, prefix }: JoinGrant, name: string): string | undefined {
   if (!isNodeName(name))

@@ -1,11 +1,11 @@
 import type { Env } from '../../env/env.js';
 import { wallTimestamp } from '../../env/instant.js';
 import { BerthError } from '../../model/errors.js';
-import type { NodeCredentials } from '../../model/node-wire.js';
+import type { JoinRequest, NodeCredentials } from '../../model/node-wire.js';
 import type { CellChange, CellRecords } from '../../objects/cell-records.js';
 import type { CertificateAuthority } from './authority-certificate.js';
 import type { CertificateRequest } from './certificate-request.js';
-import { isNodeName, type JoinGrant, whyNotCovered } from './join-grant.js';
+import { isNodeName, type JoinGrant, whyElsewhere, whyNotCovered } from './join-grant.js';
 import type { TokenRecord } from './tokens.js';
 
 /** A machine that has joined: what is remembered of it, under the name of its node. */
@@ -27,6 +27,8 @@ export interface JoinsParts {
   /** Whether there is a Node of that name. */
   readonly hasNode: (name: string) => Promise<boolean>;
   readonly authority: CertificateAuthority;
+  /** The boot id of the machine of this server, if it has one. */
+  readonly machine?: string | undefined;
   readonly env: Env;
 }
 
@@ -37,7 +39,8 @@ const attemptsMax = 10;
 
 /**
  * How machines become nodes. A join token is used up in the transaction that records the node, with guards on both, so
- * that it makes one node whichever servers it is shown to. The same machine may ask again with the same key.
+ * that it makes one node whichever servers it is shown to. A refusal leaves the token as it was. The same machine may ask
+ * again with the same key.
  */
 export class Joins {
   constructor(private readonly parts: JoinsParts) {}
@@ -52,7 +55,12 @@ export class Joins {
     return (await this.parts.joined.get(node))?.keyHash;
   }
 
-  async join(tokenId: string, node: string, request: CertificateRequest): Promise<NodeCredentials> {
+  async join(
+    tokenId: string,
+    node: string,
+    request: CertificateRequest,
+    expected: Pick<JoinRequest, 'region' | 'zone' | 'loopbackOf'> = {},
+  ): Promise<NodeCredentials> {
     const { tokens, joined, apply, env } = this.parts;
     const { keyHash } = request;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
@@ -61,6 +69,8 @@ export class Joins {
       const before = isNodeName(node) ? await joined.find(node) : undefined;
       const { join, usedBy } = token?.record ?? {};
       if (token === undefined || join === undefined) throw refused('it is no token for joining');
+      const unexpected = whyElsewhere(join, expected) ?? this.#whyNoAddress(node, expected);
+      if (unexpected !== undefined) throw refused(unexpected);
       // The answer to the same question was lost: it is given again.
       const isAgain =
         usedBy?.node === node && usedBy.keyHash === keyHash && before?.record.keyHash === keyHash;
@@ -91,6 +101,12 @@ export class Joins {
   async #whyTaken({ node }: JoinGrant, name: string, hasJoined: boolean): Promise<string | undefined> {
     if (node === name || !(hasJoined || (await this.parts.hasNode(name)))) return undefined;
     return `there is a node ${name}; a token that names it (berth token create --join --node ${name}) lets it join again`;
+  }
+
+  /** A loopback address leads to this machine from other machines: their own. */
+  #whyNoAddress(node: string, { loopbackOf }: Pick<JoinRequest, 'loopbackOf'>): string | undefined {
+    if (loopbackOf === undefined || loopbackOf === this.parts.machine) return undefined;
+    return `node ${node} reaches this server through a loopback address of another machine, as through a tunnel: give the address of the node with berth agent --address`;
   }
 
   async #credentials(

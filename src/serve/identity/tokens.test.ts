@@ -81,7 +81,7 @@ describe('a token', () => {
     expect(await tokens.authenticate(token)).toEqual(gone);
   });
 
-  it('ends when its time is over, to the millisecond, and is then forgotten', async () => {
+  it('ends when its time is over, to the millisecond, is called expired for a day, and is then forgotten', async () => {
     const { tokens, records, pass } = world();
     const { token } = await tokens.create(ask());
     await pass(hourMs - 1);
@@ -92,6 +92,12 @@ describe('a token', () => {
       reason: 'the bearer token expired at 2026-01-01T01:00:00.000Z',
     });
     expect(await tokens.list()).toEqual([]);
+    await pass(24 * hourMs - 1);
+    expect(await tokens.prune()).toBe(0);
+    expect(await tokens.authenticate(token)).toMatchObject({
+      reason: expect.stringContaining('expired at') as string,
+    });
+    await pass(1);
     expect(await tokens.prune()).toBe(1);
     expect(await records.list()).toEqual([]);
     expect(await tokens.prune()).toBe(0);
@@ -170,6 +176,24 @@ describe('the number of tokens', () => {
     await pass(hourMs);
     await tokens.create(ask());
     expect(await tokens.list()).toHaveLength(1);
+  });
+
+  it('that are remembered as expired is bounded, and takes no place of others', async () => {
+    const { tokens, records, pass } = world({ max: 3, perTenantMax: 3 });
+    const made: string[] = [];
+    for (let round = 0; round < 8; round++) {
+      made.push((await tokens.create(ask({ ttlMs: 1_000 }))).token);
+      await pass(1_000);
+    }
+    expect((await records.list()).length).toBeLessThanOrEqual(4);
+    const reasons = await Promise.all(
+      made.map(async (token) => {
+        const outcome = await tokens.authenticate(token);
+        return outcome.kind === 'refused' ? outcome.reason.split(' at ')[0] : outcome.kind;
+      }),
+    );
+    expect(reasons.at(0)).toBe('the bearer token is unknown or was revoked');
+    expect(reasons.slice(-3)).toEqual(Array(3).fill('the bearer token expired'));
   });
 
   it('is bounded per tenant, so that one tenant cannot take the places of others', async () => {

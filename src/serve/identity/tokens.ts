@@ -73,6 +73,8 @@ export type TokenOutcome =
 // owner can use up what others need.
 const tokensMax = 10_000;
 const tokensPerTenantMax = 1_000;
+// So that whoever uses a token a day too late is told what is wrong with it.
+const expiredKeptMs = 86_400_000;
 const ttlMsMax = 10 * 366 * 86_400_000;
 const descriptionLengthMax = 256;
 
@@ -132,11 +134,19 @@ export class Tokens {
     return record === undefined || this.#isExpired(record) ? undefined : infoOf(record);
   }
 
-  /** Forgets what has expired; returns how many that were. */
+  /**
+   * Forgets tokens that expired a day ago; returns how many. Expired tokens past the bound on tokens are forgotten sooner,
+   * the oldest first: short-lived tokens must not fill the store.
+   */
   async prune(): Promise<number> {
-    const expired = (await this.#records.list()).filter((record) => this.#isExpired(record));
-    for (const { id } of expired) await this.#records.delete(id);
-    return expired.length;
+    const expired = (await this.#records.list())
+      .filter((record) => this.#isExpired(record))
+      .toSorted((a, b) => compare(b.expiresAt, a.expiresAt));
+    const forgotten = expired.filter(
+      (record, index) => index >= this.#max || this.#isExpired(record, expiredKeptMs),
+    );
+    for (const { id } of forgotten) await this.#records.delete(id);
+    return forgotten.length;
   }
 
   /** Only who knows the secret learns that a token existed: all other failures give one and the same reason. */
@@ -210,7 +220,7 @@ export class Tokens {
   }
 
   async #checkRoom(identity: Identity): Promise<void> {
-    const records = await this.#records.list();
+    const records = (await this.#records.list()).filter((record) => !this.#isExpired(record));
     if (records.length >= this.#max) {
       throw new BerthError(
         'TooManyTokens',
@@ -230,8 +240,8 @@ export class Tokens {
   }
 
   // A date that cannot be read counts as past: a damaged record opens nothing.
-  #isExpired(record: TokenRecord): boolean {
-    return !(Date.parse(record.expiresAt) > wallMs(this.#env.clock.wall()));
+  #isExpired(record: TokenRecord, forMs = 0): boolean {
+    return !(Date.parse(record.expiresAt) + forMs > wallMs(this.#env.clock.wall()));
   }
 }
 
