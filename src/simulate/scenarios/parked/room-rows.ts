@@ -1,4 +1,4 @@
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { node, service } from '../../world/small-cell.js';
 import { wish } from '../../world/wish.js';
 import type { ParkedCell } from './parked-cell.js';
