@@ -203,8 +203,7 @@ function checkApart(context: Context, draft: Draft, candidate: Candidate): Rejec
 function checkSpread(context: Context, draft: Draft, candidate: Candidate): Rejection | undefined {
   const { tenant, revision, node, account } = candidate;
   const { region = 'local', zone = 'local' } = node.spec;
-  const zonesOf = (name: string): readonly string[] =>
-    storedRegion(draft, undefined, name)?.spec.zones ?? [];
+  const zonesOf = (name: string): readonly string[] => storedRegion(draft, undefined, name)?.spec.zones ?? [];
   const isResident = (name: string): boolean => isResidentIn(draft, tenant, name);
   const regions = { zonesOf, isResident };
   for (const { topology, maxSkew = 1, mode } of revision.spec.placement?.spread ?? []) {

@@ -16,5 +16,7 @@ it('[S1] of devices there are no more left than the amount says, and no more tha
 });
 
 it('a node without devices has its other amounts left', () => {
-  expect(freeOn({ ...account, allocatable: { cpuMilli: 2 }, used: { cpuMilli: 3 } })).toEqual({ cpuMilli: -1 });
+  expect(freeOn({ ...account, allocatable: { cpuMilli: 2 }, used: { cpuMilli: 3 } })).toEqual({
+    cpuMilli: -1,
+  });
 });

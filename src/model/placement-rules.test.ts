@@ -57,7 +57,10 @@ describe('the meaning of placement rules', () => {
     const { spec } = revision('web', { regions: ['eu'], zones: ['a', 'b'] });
     const zonesOf = (region: string): string[] => (region === 'eu' ? ['a', 'b', 'c'] : ['a']);
     const isResident = (): boolean => true;
-    const beside = { zonesBeside: (at: string) => zonesAllowed(spec, at, { zonesOf, isResident }), isResident };
+    const beside = {
+      zonesBeside: (at: string) => zonesAllowed(spec, at, { zonesOf, isResident }),
+      isResident,
+    };
     const where = { region: 'eu', zoneKey: 'eu/a' };
     const counts = { 'eu/a': 2, 'eu/b': 1, 'us/a': 0 };
     expect(spreadCounts(spec, 'Zone', where, counts, beside)).toEqual({

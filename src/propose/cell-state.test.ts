@@ -75,11 +75,16 @@ describe('the picture of a cell', () => {
       cell.takeEasings();
       cell.assume({ replica, node: 'n1', nodeEpoch });
       picture.replicaStatus(replica.name, status as { stage: 'Bound' });
-      return cell.takeEasings().map((easing) => ('node' in easing ? `${easing.kind} ${easing.node}` : easing.kind));
+      return cell
+        .takeEasings()
+        .map((easing) => ('node' in easing ? `${easing.kind} ${easing.node}` : easing.kind));
     };
     expect(shown({ stage: 'Bound', charge })).toEqual(['Came']);
     expect(shown({ stage: 'Bound', charge: { ...charge, node: 'n2' } })).toEqual(['GivenUp n1', 'Came']);
-    expect(shown({ stage: 'Bound', charge: { ...charge, rank: 'Guaranteed' } })).toEqual(['GivenUp n1', 'Came']);
+    expect(shown({ stage: 'Bound', charge: { ...charge, rank: 'Guaranteed' } })).toEqual([
+      'GivenUp n1',
+      'Came',
+    ]);
     for (const node of ['n1', 'n2']) {
       picture.put('Reservation', 'bank', 'hold-1', { intent: 'Preemption', node });
       expect(shown({ stage: 'Scheduled', hold: 'hold-1' })).toEqual(node === 'n1' ? [] : ['GivenUp n1']);

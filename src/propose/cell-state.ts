@@ -20,9 +20,9 @@ import { AmountSum } from './amount-sum.js';
 import { Assumptions } from './assumptions.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
-import { canLeave } from './occupancy.js';
 import { type Easing, lowerOf, type Outranked } from './queue/cures.js';
 import {
+  canLeave,
   chargedNode,
   failedOn,
   isOfReplica,
@@ -188,9 +188,13 @@ export class CellState {
     this.#giveUp(uid);
   }
 
+  get hasEasings(): boolean {
+    return this.#easings.length > 0 || this.#came !== undefined;
+  }
+
   /** What got easier since the last call without a record that says so. At most as many as were assumed, or came back. */
   takeEasings(): readonly Easing[] {
-    if (this.#easings.length === 0 && this.#came === undefined) return this.#easings;
+    if (!this.hasEasings) return this.#easings;
     const easings = this.#easings;
     if (this.#came !== undefined) easings.push({ kind: 'Came', above: this.#came });
     this.#easings = [];
@@ -370,7 +374,8 @@ export class CellState {
     tenant: string,
   ): void {
     const stage = status?.stage;
-    if (before?.stage === 'Unknown' && stage !== 'Unknown') this.#easings.push({ kind: 'Found', tenant, node });
+    if (before?.stage === 'Unknown' && stage !== 'Unknown')
+      this.#easings.push({ kind: 'Found', tenant, node });
     const isComing = stage === 'Releasing' || stage === undefined || isTerminal(stage);
     if (before?.stage === 'Releasing' && (!isComing || status?.awaitedBy !== before.awaitedBy))
       this.#easings.push({ kind: 'NotComing', tenant, node });

@@ -98,7 +98,13 @@ describe('places for a gang', () => {
   it('takes nothing at all if there is not enough, and says why', () => {
     const { parts, undone } = placers(1, 1);
     expect(planned(gangPlaces(members, 4, parts)).plan).toEqual({
-      ...{ kind: 'None', found: 3, reason: 'PortTaken', reasons: ['PortTaken', 'SpreadViolated'], message: 'taken' },
+      ...{
+        kind: 'None',
+        found: 3,
+        reason: 'PortTaken',
+        reasons: ['PortTaken', 'SpreadViolated'],
+        message: 'taken',
+      },
       draft: {
         ...plainDraft,
         ...{ result: 'NotPlaced', reason: 'PortTaken', gang: { name: 'train', wanted: 4, found: 3 } },

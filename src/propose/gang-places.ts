@@ -87,7 +87,9 @@ export function* gangPlaces(
     areKept = missing <= 0;
     const gang = replicas[0]?.gang ?? '';
     const decided = parts.map((part) => partOf(part, plans, gang, missing));
-    return areKept ? { kind: 'Places', coming, parts: decided } : none(parts, decided, found.length + coming, refusals);
+    return areKept
+      ? { kind: 'Places', coming, parts: decided }
+      : none(parts, decided, found.length + coming, refusals);
   } finally {
     if (!areKept) for (const { replica } of found) placers.undo(replica);
   }
@@ -122,7 +124,14 @@ function none(
   const { reason = 'GangIncomplete', message = `${members} members are left` } = part.result.waits[0] ?? {};
   const waits = parts.flatMap(({ result }) => result.waits);
   const reasons = [...new Set([...waits.flatMap((wait) => wait.reasons), ...refusals])];
-  return { kind: 'None', found, reason, message, reasons, draft: { ...told.draft, result: 'NotPlaced', reason } };
+  return {
+    kind: 'None',
+    found,
+    reason,
+    message,
+    reasons,
+    draft: { ...told.draft, result: 'NotPlaced', reason },
+  };
 }
 
 /** As if it were in no gang: whether all find a place is judged here. */

@@ -28,6 +28,7 @@ export interface IntakeParts {
     apply(key: string, value: unknown): ReplicaState | undefined;
     replica(tenant: string, name: string): ReplicaState | undefined;
     takeEasings(): readonly Easing[];
+    readonly hasEasings: boolean;
   };
   /** Whether a workload is this scheduler's. */
   readonly isOwn: (tenant: string, workload: string) => boolean;
@@ -97,10 +98,15 @@ export class Intake {
 
   take(key: string, value: unknown, nowMs: number): void {
     if (isIgnored(key)) return;
-    const { cell, held, onNews } = this.parts;
+    const { cell, held, queue, gangs, onNews } = this.parts;
     const replica = cell.apply(key, value);
     // Nearly all that changes in a cell.
-    if (replica !== undefined) return this.#lookAt(replica, nowMs);
+    if (replica !== undefined) {
+      this.#lookAt(replica, nowMs);
+      // Where nobody waits nobody has to know at once.
+      if (cell.hasEasings && queue.size + gangs.size > 0) onNews();
+      return;
+    }
     if (key[1] === 'o') this.#class = undefined;
     if (held.changed(key)) onNews();
     if (key.startsWith('/s/Reservation/') || key.startsWith('Gang/', 3)) this.#gangChanged(key, nowMs);

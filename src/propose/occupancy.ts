@@ -1,15 +1,11 @@
 import { type Amount, amountOf, ownValue } from '../model/amount.js';
 import { rankWeight } from '../model/rank.js';
 import type { NodeAccount } from '../model/records.js';
-import type { Stage } from '../model/stages.js';
 import type { CellState } from './cell-state.js';
-import type { ReplicaState } from './replica-states.js';
+import { canLeave, type ReplicaState } from './replica-states.js';
 import type { NodeTable } from './node-table.js';
 import { type Occupant, type OccupiedNode, rankSteps } from './occupants.js';
 
-const running: ReadonlySet<Stage> = new Set<Stage>(['Bound', 'Starting', 'Ready', 'Serving']);
-/** Whether a replica at this stage can be asked to leave. */
-export const canLeave = (stage: Stage): boolean => running.has(stage);
 const nobody: readonly never[] = [];
 // Names of workloads that are gone are forgotten with all others; those that are met again cost a string each.
 const workloadsMax = 100_000;

@@ -87,7 +87,14 @@ export class PreemptionPlanner {
       }
     }
     this.#cutShort.delete(classKey);
-    return { plans, comesFree, without, later: [], refusals: new Set(all.flatMap((some) => [...some])), isReady };
+    return {
+      plans,
+      comesFree,
+      without,
+      later: [],
+      refusals: new Set(all.flatMap((some) => [...some])),
+      isReady,
+    };
   }
 
   private keep(classKey: ClassKey, room: RoomForClass): void {

@@ -1,5 +1,5 @@
 import type { Replica, ReplicaStatus } from '../model/kinds/replica.js';
-import { isTerminal } from '../model/stages.js';
+import { isTerminal, type Stage } from '../model/stages.js';
 
 /** A replica as its two records show it. There are very many: what the records say is not said here again. */
 export interface ReplicaState {
@@ -33,7 +33,10 @@ export class ReplicaStates {
     if (replicas === undefined) this.#byTenant.set(tenant, (replicas = new Map()));
     let state = replicas.get(name);
     if (state === undefined)
-      replicas.set(name, (state = { stored: undefined, status: undefined, waitsAs: undefined, hasReturned: false }));
+      replicas.set(
+        name,
+        (state = { stored: undefined, status: undefined, waitsAs: undefined, hasReturned: false }),
+      );
     return state;
   }
 
@@ -83,3 +86,8 @@ export const chargedNode = (status: ReplicaStatus | undefined): string | undefin
 /** The node that it was on when it failed. Counted for a workload, which its object names. */
 export const failedOn = ({ stored, status }: ReplicaState): string | undefined =>
   stored === undefined || status?.stage !== 'Failed' ? undefined : status.binding?.node;
+
+const runs: ReadonlySet<Stage> = new Set<Stage>(['Bound', 'Starting', 'Ready', 'Serving']);
+
+/** Whether a replica at this stage can be asked to leave. */
+export const canLeave = (stage: Stage): boolean => runs.has(stage);

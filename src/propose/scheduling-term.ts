@@ -43,6 +43,7 @@ export interface SchedulingCore extends GangCore {
   look(): readonly ParkReason[];
   /** What got easier since the last call without a record that says so. */
   takeEasings(): readonly Easing[];
+  readonly hasEasings: boolean;
 }
 
 export interface TermParts {

@@ -33,7 +33,14 @@ export type Change =
 
 // Room is made too: whatever lets a replica preempt can cure these.
 const room = [
-  ...(['NodeCame', 'NodeFreed', 'VictimsEased', 'GuaranteeFreed', 'TenantChanged', 'PriorityChanged'] as const),
+  ...([
+    'NodeCame',
+    'NodeFreed',
+    'VictimsEased',
+    'GuaranteeFreed',
+    'TenantChanged',
+    'PriorityChanged',
+  ] as const),
 ] as const satisfies readonly Change[];
 const shape = ['NodeCame', 'NodeChanged'] as const satisfies readonly Change[];
 // Only the authority says these, to a replica that then backs off, or to a gang.
@@ -103,11 +110,8 @@ export const lowerOf = (a: Outranked | undefined, b: Outranked): Outranked =>
     : { priority: Math.min(a.priority, b.priority), isBorrowed: a.isBorrowed || b.isBorrowed };
 
 /** Whether work of a priority, of a tenant to whom something is guaranteed or not, may rank above it. */
-export const mayRankAbove = (
-  priority: number,
-  isGuaranteed: boolean,
-  outranked: Outranked,
-): boolean => priority > outranked.priority || (isGuaranteed && outranked.isBorrowed);
+export const mayRankAbove = (priority: number, isGuaranteed: boolean, outranked: Outranked): boolean =>
+  priority > outranked.priority || (isGuaranteed && outranked.isBorrowed);
 
 /** What a change may cure. */
 export interface Cure {

@@ -36,11 +36,11 @@ export class ParkedLots {
       if (tenant !== undefined && parked.line.tenant !== tenant) continue;
       if (room !== undefined && parked.least !== undefined && !isWithin(parked.least, room)) continue;
       const { line } = parked;
-      if (above !== undefined && !mayRankAbove(line.band.priority, this.isGuaranteed(line.tenant), above)) continue;
+      if (above !== undefined && !mayRankAbove(line.band.priority, this.isGuaranteed(line.tenant), above))
+        continue;
       yield parked;
     }
   }
-
 
   put(lot: Lot, reasons: Iterable<ParkReason>): void {
     const parkedIn: Parked[] = [];

@@ -23,7 +23,10 @@ const facts = (one: PendingReplica, priority = 0, cpuMilli = 1_000): LotFacts =>
 const add = (queue: PendingQueue, one: PendingReplica, priority = 0, cpuMilli = 1_000): void =>
   queue.add(one, facts(one, priority, cpuMilli));
 /** Takes a turn and places nobody. */
-const tryInVain = (queue: PendingQueue, reasons: readonly ParkReason[] = ['NodeFull']): string | undefined => {
+const tryInVain = (
+  queue: PendingQueue,
+  reasons: readonly ParkReason[] = ['NodeFull'],
+): string | undefined => {
   const turn = queue.take(0);
   if (turn !== undefined)
     queue.answer(
@@ -163,6 +166,25 @@ describe('PendingQueue', () => {
     expect(triedWith({ memoryBytes: 1e9 })).toEqual([]);
     expect(triedWith({ cpuMilli: 8_000 })).toEqual(['a/w4', 'a/w1', 'a/w2']);
     expect(triedWith()).toEqual(['a/w64', 'a/w4', 'a/w1', 'a/w2']);
+  });
+
+  it('[L10] wakes for a replica that can be asked to leave only who may rank above it: by priority, or by a guarantee', () => {
+    const queue = newQueue();
+    add(queue, replica('l', 'a', 'low'), 1);
+    add(queue, replica('m', 'b', 'middle'), 5);
+    add(queue, replica('h', 'c', 'high'), 9);
+    while (tryInVain(queue) !== undefined);
+    const triedAbove = (priority: number, isBorrowed: boolean): readonly string[] => {
+      queue.wake('NodeFull', { above: { priority, isBorrowed } });
+      const tried: string[] = [];
+      for (let lot = tryInVain(queue); lot !== undefined; lot = tryInVain(queue)) tried.push(lot);
+      return tried;
+    };
+    expect(triedAbove(5, true)).toEqual(['c/high']);
+    expect(triedAbove(9, true)).toEqual([]);
+    queue.shares.setGuaranteed('a', true);
+    expect(triedAbove(9, true)).toEqual(['a/low']);
+    expect(triedAbove(9, false)).toEqual([]);
   });
 
   it('[L10] what was woken in vain takes at most four turns in a row from lower bands, woken or new', () => {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../model/kinds/node.js';
-import { type NodeAccount, nodeAccountKey, nodeLeaseName, objectKey, tenantAccountKey } from '../../model/records.js';
+import {
+  type NodeAccount,
+  nodeAccountKey,
+  nodeLeaseName,
+  objectKey,
+  tenantAccountKey,
+} from '../../model/records.js';
 import { HonestCell, replicaKey } from './honest-cell.fixture.js';
 import { PromptBinding, promptMs } from './prompt-binding.js';
 
@@ -56,7 +62,9 @@ describe('[L1] a replica that fits', () => {
     expect(said).toEqual([]);
     wait(200);
     expect(said).toEqual([
-      expect.stringMatching(/^L1 \/s\/Replica\/shop\/app-0-1 has fitted on n1 since \d+ ms \(Place\), and still waits/),
+      expect.stringMatching(
+        /^L1 \/s\/Replica\/shop\/app-0-1 has fitted on n1 since \d+ ms \(Place\), and still waits/,
+      ),
     ]);
   });
 
@@ -83,7 +91,10 @@ describe('[L1] a replica that fits', () => {
       'a node is said to be in its zone',
       { placement: { zones: ['c'] } },
       (cell) =>
-        change(cell, objectKey('Node', undefined, 'n1'), (node: Node) => ({ ...node, spec: { ...node.spec, zone: 'c' } })),
+        change(cell, objectKey('Node', undefined, 'n1'), (node: Node) => ({
+          ...node,
+          spec: { ...node.spec, zone: 'c' },
+        })),
     ],
     [
       'the grant is raised',
@@ -171,7 +182,9 @@ describe('[L1] nothing is promised', () => {
     expect(refused.said).toEqual([]);
     const { said, wait, queue } = opened();
     queue('big', { resources: { cpu: '5' } });
-    queue('lonely', { placement: { affinity: [{ topology: 'Zone', selector: { matchLabels: { app: 'db' } } }] } });
+    queue('lonely', {
+      placement: { affinity: [{ topology: 'Zone', selector: { matchLabels: { app: 'db' } } }] },
+    });
     wait(60_000);
     queue('once', { execution: 'AtMostOne' });
     wait(16_000, ['scheduler']);
@@ -209,7 +222,10 @@ describe('[L1] longer bounds hold', () => {
         grant: { ...account.grant, most: {} },
       })),
     );
-    for (const [name, node] of [['a', 'n1'], ['b', 'n2']] as const) {
+    for (const [name, node] of [
+      ['a', 'n1'],
+      ['b', 'n2'],
+    ] as const) {
       queue(name, full);
       soon(() => cell.run(`${name}-0-1`, node, { rank: 'Borrowed' }));
     }

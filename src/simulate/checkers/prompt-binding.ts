@@ -91,7 +91,9 @@ export class PromptBinding {
     }
     if (!this.#isAtWork || this.#waiting.size + this.#tracked.size === 0) return [];
     const cell = new CellView(state);
-    const late = [...this.#tracked].flatMap(([key, tracked]) => this.#lateness(cell, key, tracked, commit.atMs));
+    const late = [...this.#tracked].flatMap(([key, tracked]) =>
+      this.#lateness(cell, key, tracked, commit.atMs),
+    );
     if (isNews) this.#judge(commit.atMs, cell);
     return late;
   }

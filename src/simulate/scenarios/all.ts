@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.js';
 import { bindDuringNodeFailureScenarios } from './bind-during-node-failure.js';
 import { agents } from './agents.js';
+import { calm } from './calm.js';
 import { drainRace } from './drain-race.js';
 import { drainShort } from './drain-short.js';
 import { failureModes } from './failure-modes.js';
@@ -36,6 +37,7 @@ export const scenarios: readonly Scenario[] = [
   ...matrix,
   ...scheduling,
   ...parkedScenarios,
+  calm,
   ...lostNodes,
   h11,
   newLeader,

@@ -2,12 +2,13 @@ import { msBetween } from '../../env/instant.js';
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
-import type { Authority, Register, Report } from '../../model/ports.js';
+import type { Authority, Report } from '../../model/ports.js';
 import { refOf } from '../../model/replica-ref.js';
 import type { Epoch } from '../../model/records.js';
 import { nodeLeaseName } from '../../model/records.js';
 import type { Stage } from '../../model/stages.js';
 import { awaitsWithdrawal, withdrawWaitMs } from '../../model/withdrawal.js';
+import type { NodeShape } from './node-shape.js';
 import type { Life, SimProcess } from './sim-process.js';
 import type { World } from './world.js';
 
@@ -16,17 +17,6 @@ interface Running {
   readonly replica: Replica;
   readonly isFenced: boolean;
   stage: 'Starting' | 'Ready';
-}
-
-export interface NodeShape extends Pick<
-  Register,
-  'region' | 'zone' | 'labels' | 'taints' | 'devices' | 'allocatable'
-> {
-  readonly name: string;
-  /** What its agent can run; anything if left out. */
-  readonly drivers?: readonly ('process' | 'container')[];
-  /** Its supervisor cannot end work in time. */
-  readonly isUnfenced?: boolean;
 }
 
 /** What an agent might say next of a replica at a stage. */

@@ -19,7 +19,7 @@ import { shardLease } from '../../propose/shard.js';
 import { type TermShape, wholeTerm } from '../../propose/term-shape.js';
 import { termForgetting } from '../wake-defects.js';
 import { type SchedulingSetup, usualScheduling } from './scheduling-setup.js';
-import type { NodeShape } from './agent.js';
+import type { NodeShape } from './node-shape.js';
 import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
 import type { FaultEvent, FaultPlan } from './fault-plan.js';

@@ -1,4 +1,4 @@
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { node, service } from '../../world/small-cell.js';
 import { cell, fill, type Row, type Rows, waits } from './parked-row.js';
 
@@ -55,7 +55,11 @@ const apartFromRoom: Row = {
 };
 
 export const apartLeft: Rows = [
-  { ...apart, cure: 'the neighbour leaves', act: (one) => one.set('Workload', 'shop', 'db', { replicas: 0 }) },
+  {
+    ...apart,
+    cure: 'the neighbour leaves',
+    act: (one) => one.set('Workload', 'shop', 'db', { replicas: 0 }),
+  },
   {
     ...apartByZone,
     cure: 'the neighbour in the zone leaves',
@@ -127,7 +131,13 @@ export const lonelyMoved: Rows = [
 const uneven: Omit<Row, 'cure' | 'act'> = {
   nodes: [inZone('n1', 'a')],
   wishes: cell(),
-  waits: service('shop', 'waits', 2, { cpu: '1' }, { placement: { spread: [{ topology: 'Zone', maxSkew: 1 }] } }),
+  waits: service(
+    'shop',
+    'waits',
+    2,
+    { cpu: '1' },
+    { placement: { spread: [{ topology: 'Zone', maxSkew: 1 }] } },
+  ),
 };
 export const unevenCame: Rows = [
   {
@@ -164,9 +174,15 @@ export const unevenTenant: Rows = [
     cure: 'its tenant has to stay out of a region that has none of them',
     nodes: [inZone('n1', 'a'), inZone('n2', 'b')],
     wishes: cell(),
-    waits: service('shop', 'waits', 3, { cpu: '1' }, {
-      placement: { regions: ['eu-central', 'us-east'], spread: [{ topology: 'Zone', maxSkew: 1 }] },
-    }),
+    waits: service(
+      'shop',
+      'waits',
+      3,
+      { cpu: '1' },
+      {
+        placement: { regions: ['eu-central', 'us-east'], spread: [{ topology: 'Zone', maxSkew: 1 }] },
+      },
+    ),
     act: (one) => one.set('Tenant', undefined, 'shop', { residency: ['EU'] }),
   },
 ];

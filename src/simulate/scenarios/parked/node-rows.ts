@@ -37,9 +37,7 @@ const over: typeof plain = {
     return () => one.epochOf('n1') === 'Closed';
   },
 };
-export const epochOpened: Rows = [
-  { ...over, cure: 'the node registers again', act: (one) => one.heal() },
-];
+export const epochOpened: Rows = [{ ...over, cure: 'the node registers again', act: (one) => one.heal() }];
 export const epochCame: Rows = [{ ...over, ...another }];
 
 /** The only node was not heard of for too long, and nobody closes its gate. */
@@ -97,10 +95,16 @@ const coming: Omit<Row, 'cure' | 'act'> = {
   wishes: [
     ...cell(),
     wish('PriorityClass', undefined, 'highest', { value: 300 }),
-    service('lab', 'goes', 1, { cpu: '4' }, {
-      priorityClassName: 'higher',
-      placement: { nodeSelector: { pool: 'first' } },
-    }),
+    service(
+      'lab',
+      'goes',
+      1,
+      { cpu: '4' },
+      {
+        priorityClassName: 'higher',
+        placement: { nodeSelector: { pool: 'first' } },
+      },
+    ),
     fill({ cpu: '4' }, { placement: { nodeSelector: { pool: 'second' } } }),
   ],
   up: { goes: 1, fill: 1 },
@@ -124,10 +128,16 @@ export const notComing: Rows = [
     cure: 'a replica that was to end makes room for another that ranks higher',
     act: (one) => {
       one.create(
-        service('shop', 'top', 1, { cpu: '4' }, {
-          priorityClassName: 'highest',
-          placement: { nodeSelector: { pool: 'first' } },
-        }),
+        service(
+          'shop',
+          'top',
+          1,
+          { cpu: '4' },
+          {
+            priorityClassName: 'highest',
+            placement: { nodeSelector: { pool: 'first' } },
+          },
+        ),
       );
       one.world.wire.after(8_000, () => one.heal());
     },

@@ -5,7 +5,8 @@ import type { Replica } from '../../../model/kinds/replica.js';
 import { type NodeAccount, nodeAccountKey, type NodeEpoch, nodeEpochKey } from '../../../model/records.js';
 import { refOf } from '../../../model/replica-ref.js';
 import { type ParkReason, parkReasons } from '../../../propose/queue/cures.js';
-import { type NodeShape, startAgent } from '../../world/agent.js';
+import { startAgent } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { isUp, liveReplicasOf } from '../../world/cell-facts.js';
 import { cutOff } from '../../world/silence.js';
 import type { SimProcess } from '../../world/sim-process.js';
@@ -140,7 +141,11 @@ export class ParkedCell {
         ...{ name: lease, holder: 'rival', durationSeconds: 15, operation: `take/${lease}` },
       });
       if (taken.kind !== 'Committed' && taken.kind !== 'AlreadyCommitted') throw new Error(taken.kind);
-      const actor = { kind: 'scheduler', name: 'rival', lease: { name: lease, epoch: taken.result.epoch } } as const;
+      const actor = {
+        kind: 'scheduler',
+        name: 'rival',
+        lease: { name: lease, epoch: taken.result.epoch },
+      } as const;
       await authority.bind([
         {
           ...{ actor, replica: refOf(replica), node, nodeEpoch, operation: `rival/${replica.metadata.uid}` },

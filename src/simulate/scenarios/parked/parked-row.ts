@@ -1,6 +1,6 @@
 import type { BerthObject } from '../../../model/object.js';
 import type { ParkReason } from '../../../propose/queue/cures.js';
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { basics, service } from '../../world/small-cell.js';
 import type { SchedulingSetup } from '../../world/scheduling-setup.js';
 import { wish } from '../../world/wish.js';

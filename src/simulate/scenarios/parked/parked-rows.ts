@@ -28,10 +28,18 @@ export const cureRows: CureRows = {
   PortTaken: roomRows(ports),
   QuotaExceeded: { TenantFreed: quotaRows },
   GrantExhausted: { TenantFreed: grantRows },
-  RegionNotAllowed: misfitRows(misfits.region, 'the node is moved to the region', set({ region: 'eu-central' })),
+  RegionNotAllowed: misfitRows(
+    misfits.region,
+    'the node is moved to the region',
+    set({ region: 'eu-central' }),
+  ),
   ZoneNotAllowed: misfitRows(misfits.zone, 'the node is moved to the zone', set({ zone: 'a' })),
   ResidencyNotAllowed: {
-    ...misfitRows(misfits.residency, 'the node is moved to a region of the law', set({ region: 'eu-central' })),
+    ...misfitRows(
+      misfits.residency,
+      'the node is moved to a region of the law',
+      set({ region: 'eu-central' }),
+    ),
     TenantChanged: [
       changed(misfits.residency, 'the residency of its tenant is changed', (one) =>
         one.set('Tenant', undefined, 'shop', { residency: ['EU', 'US'] }),
@@ -45,7 +53,9 @@ export const cureRows: CureRows = {
     ],
   },
   TenancyNotAllowed: misfitRows(misfits.tenancy, 'the node is opened to all tenants', set({ tenants: [] })),
-  SelectorMismatch: misfitRows(misfits.selector, 'the node is labelled', (one) => one.label('n1', { pool: 'main' })),
+  SelectorMismatch: misfitRows(misfits.selector, 'the node is labelled', (one) =>
+    one.label('n1', { pool: 'main' }),
+  ),
   Tainted: {
     NodeCame: [...tainted.NodeCame, cameAgain],
     NodeChanged: [
@@ -70,7 +80,11 @@ export const cureRows: CureRows = {
       ),
     ],
   },
-  DriverMissing: misfitRows(misfits.driver, 'the agent of the node has the driver', offer({ drivers: ['process'] })),
+  DriverMissing: misfitRows(
+    misfits.driver,
+    'the agent of the node has the driver',
+    offer({ drivers: ['process'] }),
+  ),
   AntiAffinity: {
     NodeCame: near.apartCame,
     NodeChanged: near.apartMoved,

@@ -40,7 +40,10 @@ const queueRows = parkReasons.flatMap((reason) => {
   const ofReason = cureRows[reason] as Readonly<Record<string, Rows>>;
   return Object.entries(ofReason).flatMap(([change, some]) =>
     some.map((row): FamilyRow => ({
-      ...{ family: row.lastsMs === undefined ? familyOf[reason] : 'silence', defect: `wake.${reason}.${change}` as WakeDefectName },
+      ...{
+        family: row.lastsMs === undefined ? familyOf[reason] : 'silence',
+        defect: `wake.${reason}.${change}` as WakeDefectName,
+      },
       ...{ tells: row.tells ?? reason, row },
       under: row.isGang === true ? [] : [reason, ...(row.also ?? [])],
     })),

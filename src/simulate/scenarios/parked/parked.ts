@@ -46,7 +46,12 @@ export function parkedScenario(name: string, about: string, rows: readonly Place
 }
 
 function beginRow(world: World, { tells, under, row }: PlacedRow, timing: Timing): () => readonly string[] {
-  world.scheduling = { ...world.scheduling, shards: 1, sweepEveryMs: Number.POSITIVE_INFINITY, ...row.scheduling };
+  world.scheduling = {
+    ...world.scheduling,
+    shards: 1,
+    sweepEveryMs: Number.POSITIVE_INFINITY,
+    ...row.scheduling,
+  };
   world.promptBinding.promiseFrom(0);
   const controls = startServer(world, 'server-0', { detects: row.detects === true });
   const schedules = startServer(world, 'server-1', { schedules: true, startsFromMs: 1_000 });
@@ -121,7 +126,8 @@ function beginRow(world: World, { tells, under, row }: PlacedRow, timing: Timing
         `${where}: it was parked under ${parkedUnder.join(', ') || 'nothing'}, not under ${expected.join(', ')}`,
       ],
       [
-        live.length > 0 && live.filter(({ status }) => status?.binding === undefined).length === (row.isGone === true ? 1 : 0),
+        live.length > 0 &&
+          live.filter(({ status }) => status?.binding === undefined).length === (row.isGone === true ? 1 : 0),
         `${where}: it is not bound: ${shownReplicas(live)}`,
       ],
       [judged.length > 0, `${where}: it was never found to fit`],

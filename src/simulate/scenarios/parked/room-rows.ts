@@ -1,4 +1,4 @@
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { node, service } from '../../world/small-cell.js';
 import { wish } from '../../world/wish.js';
 import type { ParkedCell } from './parked-cell.js';
@@ -40,7 +40,13 @@ const offersMore = ({ world }: ParkedCell): void =>
     devices: { gpu: ['n1-0', 'n1-1', 'n1-2'] },
   });
 
-type RoomChange = 'NodeCame' | 'NodeFreed' | 'VictimsEased' | 'GuaranteeFreed' | 'TenantChanged' | 'PriorityChanged';
+type RoomChange =
+  | 'NodeCame'
+  | 'NodeFreed'
+  | 'VictimsEased'
+  | 'GuaranteeFreed'
+  | 'TenantChanged'
+  | 'PriorityChanged';
 
 /** One node on which a replica has what `waits` asks for, and every change that makes room for it. */
 export function roomRows({ node: shape, taken, asked }: Shortage): Readonly<Record<RoomChange, Rows>> {

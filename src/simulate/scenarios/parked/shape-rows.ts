@@ -1,5 +1,5 @@
 import { recoveryPoolLabel } from '../../../model/records.js';
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { node } from '../../world/small-cell.js';
 import { wish } from '../../world/wish.js';
 import type { ParkedCell } from './parked-cell.js';
@@ -112,8 +112,7 @@ export const cameAgain: Row = {
   up: { fill: 1 },
   prepare: (one) => {
     one.remove('Node', undefined, 'n1');
-    return () =>
-      JSON.stringify(one.world.history.get('/o/Node/_/n1')).includes('deletionTimestamp');
+    return () => JSON.stringify(one.world.history.get('/o/Node/_/n1')).includes('deletionTimestamp');
   },
   waits: waits(asked),
   act: (one) => one.set('Workload', 'lab', 'fill', { replicas: 0 }),
