@@ -85,12 +85,12 @@ export class Intake {
     return this.#faintCures.size > 0;
   }
 
-  /** The lowest rank that one must be above for whom those changes are; undefined: they are for others as well. */
+  /** See `CuresOfAMoment.above`. */
   get faintAbove(): Outranked | undefined {
     return this.#faintCures.above;
   }
 
-  /** Whether somebody is parked whom time alone can cure. */
+  /** Whether a lot is parked that time alone can cure. */
   get waitsForTime(): boolean {
     const { queue, cures } = this.parts;
     return cures.ofTime().reasons.some((reason) => queue.isParkedUnder(reason));
@@ -103,7 +103,7 @@ export class Intake {
     // Nearly all that changes in a cell.
     if (replica !== undefined) {
       this.#lookAt(replica, nowMs);
-      // Where nobody waits nobody has to know at once.
+      // Without a waiting replica an easing is of no use yet.
       if (cell.hasEasings && queue.size + gangs.size > 0) onNews();
       return;
     }
@@ -148,7 +148,7 @@ export class Intake {
     }
   }
 
-  /** Puts a replica anew where it belongs now. */
+  /** Takes a replica out and puts it where it belongs now. */
   lookAgain({ tenant, name, uid }: ReplicaRef, nowMs: number): void {
     this.#forget(uid);
     const state = this.parts.cell.replica(tenant, name);

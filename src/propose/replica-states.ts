@@ -10,7 +10,7 @@ export interface ReplicaState {
    * kept here so that a change of a replica is one look-up by its name and not one for everybody who follows it.
    */
   waitsAs: string | undefined;
-  /** It has been something else since the intake looked at it, and is what it was: what was under way for it is over. */
+  /** The replica left its stage and came back since the intake looked at it, so that nothing is under way for it any more. */
   hasReturned: boolean;
 }
 

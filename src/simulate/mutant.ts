@@ -3,7 +3,7 @@ import { type ControllerDefectName, controllerDefectNames } from './controller-d
 import { type FenceTermName, fenceTermNames } from './fence-terms.js';
 import { type WakeDefectName, wakeDefectNames } from './wake-defects.js';
 
-/** One defect put in on purpose: a check of the authority that is switched off, a term of the fence that is left out, a controller that counts wrongly, or a scheduler that forgets to wake what waits. */
+/** A defect put in on purpose: a check of the authority that is switched off, a term of the fence that is left out, a controller that counts wrongly, or a scheduler that forgets to wake what waits. */
 export type Mutant =
   | { readonly kind: 'check'; readonly name: CheckName }
   | { readonly kind: 'fenceTerm'; readonly name: FenceTermName }

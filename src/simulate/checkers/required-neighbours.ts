@@ -37,7 +37,7 @@ export class RequiredNeighbours {
       : found.some((one) => this.#isNear(rule, node, one));
   }
 
-  /** What a rule speaks of. It never reaches across tenants. */
+  /** The charges that a rule speaks of: rules never reach across tenants. */
   #found(rule: Rule, waiting: Waiting): readonly LiveCharge[] {
     return this.nodes
       .flatMap(({ metadata }) => [...this.book.chargesOnNode(metadata.name)])

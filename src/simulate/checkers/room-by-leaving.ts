@@ -40,7 +40,7 @@ export class RoomByLeaving {
     return account !== undefined && leaving.length > 0 && hasRoom(accountWithout(account, leaving), revision);
   }
 
-  /** Of each workload as many as its limit allows. A guarantee is reclaimed whatever the limit of a borrower is. */
+  /** Keeps the limit of each workload, but for borrowers that a guarantee reclaims. */
   #victimsOn(node: string, waiting: Waiting): readonly LiveCharge[] {
     const { tenant, replica, revision } = waiting;
     const own: Rank = {

@@ -22,7 +22,7 @@ export interface Fit {
   readonly node: string;
 }
 
-/** What the records of one revision do not say. */
+/** Facts that the records of one revision do not show. */
 export interface FitFacts {
   /** How long ago the lease of a node was renewed, and how long before that it had not been. */
   readonly heard: (node: string) => { readonly ageMs: number; readonly silentMs: number } | undefined;

@@ -10,7 +10,7 @@ import { wish } from '../world/wish.js';
 /** By then everybody leads, and nodes have registered. */
 const startedMs = 8_000;
 
-/** [L1] Nothing fails, nothing is tried again by a sweep, and everything changes: which changes cure what is not said. */
+/** [L1] Everything changes while nothing fails and no sweep tries parked work again. The checker alone knows which change cures what. */
 export const calm: Scenario = {
   name: 'calm',
   about:

@@ -40,7 +40,7 @@ export class RestlessOperator {
     const objects = world.reaches.get(this.parts.user)?.objects;
     if (objects !== undefined)
       this.#change(objects).catch((error: unknown) => {
-        // What cannot be is refused, as any user would be.
+        // Impossible combinations are refused, as for any user.
         if (!isBerthError(error)) throw error;
       });
   }
