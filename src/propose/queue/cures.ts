@@ -207,7 +207,7 @@ function curesOf(key: string, before: unknown, after: unknown): readonly Cure[] 
 /** `account`: of the node of the easing, as the account stands. */
 function curesOfEasing(easing: Easing, account: NodeAccount | undefined): readonly Cure[] {
   if (easing.kind === 'Came') return [cure('VictimsEased', { above: easing.above })];
-  // Other plans may have its victims again, on any node.
+  // The victims of a plan that is given up are free for other plans, on any node.
   const eased = cure('VictimsEased');
   if (easing.kind !== 'GivenUp' || account === undefined) return [eased];
   const { tenant } = easing;
