@@ -1,12 +1,12 @@
 import type { Register } from '../../model/ports.js';
 
-/** A machine of the simulated world: what its agent registers, and what is peculiar about it. */
+/** The offer of a simulated machine, and the facts that its agent reports. */
 export interface NodeShape extends Pick<
   Register,
   'region' | 'zone' | 'labels' | 'taints' | 'devices' | 'allocatable'
 > {
   readonly name: string;
-  /** What its agent can run; anything if left out. */
+  /** The drivers of its agent; all if left out. */
   readonly drivers?: readonly ('process' | 'container')[];
   /** Its supervisor cannot end work in time. */
   readonly isUnfenced?: boolean;

@@ -5,7 +5,7 @@ import { wish } from '../../world/wish.js';
 import type { ParkedCell } from './parked-cell.js';
 import { cell, fill, type Row, type Rows, waits } from './parked-row.js';
 
-/** What keeps a replica off a node that has room: how the node is, what is asked for, and how the node comes to do. */
+/** A node with room that does not fit `waits`, and a node that does. */
 export interface Misfit {
   readonly node: NodeShape;
   readonly waits: ReturnType<typeof waits>;
