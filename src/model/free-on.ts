@@ -2,7 +2,7 @@ import { type Amount, countOf, ownValue, subtractAmounts } from './amount.js';
 import type { NodeAccount } from './records.js';
 
 /**
- * What is left on a node. Devices are counted twice, as an amount and as ids that nobody claims: the smaller count is
+ * The amounts left on a node. Devices are counted twice, as an amount and as ids that nobody claims: the smaller count is
  * what another replica can get.
  */
 export function freeOn({

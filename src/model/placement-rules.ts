@@ -78,7 +78,7 @@ export interface Domain {
 /** The name that counts have for a zone of a region: zones of two regions may have the same one. */
 export const zoneKey = ({ region, zone }: Domain): string => `${region}/${zone}`;
 
-/** What rules of spreading need to know of regions. */
+/** The facts about regions that rules of spreading compare. */
 export interface Regions {
   /** The zones that the operator names. */
   readonly zonesOf: (region: string) => readonly string[];

@@ -69,6 +69,10 @@ export class CellCore {
     return this.#preemption.look() ? [...roomReasons] : [];
   }
 
+  get hasEasings(): boolean {
+    return this.cell.hasEasings;
+  }
+
   takeEasings(): readonly Easing[] {
     return this.cell.takeEasings();
   }

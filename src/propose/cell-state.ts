@@ -18,11 +18,11 @@ import {
 import { isTerminal, type Stage } from '../model/stages.js';
 import { AmountSum } from './amount-sum.js';
 import { Assumptions } from './assumptions.js';
-import { canLeave } from './can-leave.js';
 import type { ClassKey, Placement } from './contract.js';
 import { NodeTable, type StoredNode } from './node-table.js';
 import { type Easing, lowerOf, type Outranked } from './queue/cures.js';
 import {
+  canLeave,
   chargedNode,
   failedOn,
   isOfReplica,
@@ -95,7 +95,7 @@ export class CellState {
   readonly #holdsOn = new Map<string, Set<ReservationState>>();
   readonly #assumptions = new Assumptions(this);
   #easings: Easing[] = [];
-  // The lowest rank of replicas that can be asked to leave since the easings were taken.
+  // The lowest rank among replicas that became evictable since the easings were taken.
   #came: Outranked | undefined;
 
   tenant(name: string): TenantState {
@@ -188,9 +188,13 @@ export class CellState {
     this.#giveUp(uid);
   }
 
+  get hasEasings(): boolean {
+    return this.#easings.length > 0 || this.#came !== undefined;
+  }
+
   /** What got easier since the last call without a record that says so. At most as many as were assumed, or came back. */
   takeEasings(): readonly Easing[] {
-    if (this.#easings.length === 0 && this.#came === undefined) return this.#easings;
+    if (!this.hasEasings) return this.#easings;
     const easings = this.#easings;
     if (this.#came !== undefined) easings.push({ kind: 'Came', above: this.#came });
     this.#easings = [];
@@ -349,7 +353,7 @@ export class CellState {
     return state;
   }
 
-  /** The replica is charged: as it was assumed to be, or what was assumed is given up. */
+  /** Ends the assumption of a replica that is charged now; where the charge is another one, the assumed place is given up. */
   #shown(uid: string, tenant: string, { charge, hold }: ReplicaStatus): void {
     const dropped = this.#assumptions.drop(uid);
     if (dropped === undefined) return;
@@ -362,7 +366,7 @@ export class CellState {
     if (!isThere || !isRankedSo) this.#easings.push({ kind: 'GivenUp', tenant, node });
   }
 
-  /** What of a replica that a node is charged with makes room elsewhere or later, and shows in no account. */
+  /** Notes a change of a charged replica that lets others find room and shows in no account. */
   #noteEasing(
     { stored, status }: ReplicaState,
     before: ReplicaStatus | undefined,
@@ -433,7 +437,7 @@ export class CellState {
 
 const letter = { a: 97, e: 101, o: 111, s: 115 } as const;
 
-/** It waits as before, and has been something else in between, which nobody was told. */
+/** Whether a replica left its stage and came back to it between two statuses: a watch that begins anew skips the rest. */
 const hasReturned = (before: ReplicaStatus | undefined, after: ReplicaStatus | undefined): boolean =>
   before !== undefined &&
   before.stage === after?.stage &&

@@ -218,6 +218,18 @@ describe('GangDriver', () => {
     expect(receipts).toEqual([decisions[0]?.name, decisions[0]?.name]);
   });
 
+  it('[L10] looks again where it may rank above a replica that can be asked to leave now, and not else', async () => {
+    const draft: DecisionDraft = { ...plainDraft, result: 'NotPlaced', reason: 'NodeFull' };
+    const none = { kind: 'None', found: 0, reason: 'NodeFull', reasons: ['NodeFull'] } as const;
+    const { driver, work } = open([], 0, { ...none, message: 'full', draft });
+    await work(0);
+    expect(driver.nextDueMs).toBe(60_000);
+    driver.cured({ priority: 0, isBorrowed: true });
+    expect(driver.nextDueMs).toBe(60_000);
+    driver.cured({ priority: -1, isBorrowed: false });
+    expect(driver.nextDueMs).toBe(1_000);
+  });
+
   it('goes on planning in its next slice where time was over, and gives it up when a member goes', async () => {
     const { plannings, moves, driver, work, beSlow } = open([], 9);
     beSlow(true);

@@ -95,6 +95,11 @@ export class GangDriver {
     });
   }
 
+  /** How many gangs there are that have not started. */
+  get size(): number {
+    return this.#gangs.size;
+  }
+
   get nextDueMs(): number | undefined {
     let nextMs: number | undefined;
     for (const { dueMs, isBusy } of this.#gangs.values())

@@ -121,6 +121,14 @@ describe('what a gang does next', () => {
       steps: ['Wait QuotaExceeded: 1 of 2 members find a place at once: tenant shop has no quota left'],
     },
     {
+      says: '[L1] looks again soon where time alone can cure what is in the way',
+      members: ['Q', 'Q'],
+      moment: { ...nowhere, curedByTime: ['QuotaExceeded'] },
+      steps: [
+        'Wait QuotaExceeded until 12000: 1 of 2 members find a place at once: tenant shop has no quota left',
+      ],
+    },
+    {
       says: 'begins where some wait for what others free anyhow, and holds what it can',
       members: ['Q', 'Q'],
       moment: comesFree(1),

@@ -21,7 +21,7 @@ export const reservingMsMax = 300_000;
 export const gangHoldSeconds = 360;
 /** The end of a look at the cell is told; after so long one that was missed is caught. */
 const lookMsMax = 1_000;
-/** What time alone can cure is looked at every now and then. */
+/** A gang that time alone can cure looks again after so long. */
 const timeMs = 2_000;
 const backoffMsFirst = 1_000;
 const backoffMsMax = 300_000;
@@ -100,7 +100,7 @@ export type GangPlan =
       readonly found: number;
       readonly reason: Reason;
       readonly message: string;
-      /** All reasons that kept members off nodes. */
+      /** Every reason that kept members off nodes. */
       readonly reasons: readonly ParkReason[];
       readonly draft: DecisionDraft;
     }
@@ -115,7 +115,7 @@ export interface GangMoment {
   readonly reserving: readonly GangView[];
   /** Places for at least so many of these, all on one picture of the cell, or for none. */
   readonly plan: (replicas: readonly PendingReplica[], atLeast: number) => GangPlan;
-  /** What time alone can cure. */
+  /** The reasons that time alone can cure. */
   readonly curedByTime: readonly ParkReason[];
 }
 

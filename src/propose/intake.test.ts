@@ -89,6 +89,21 @@ describe('Intake', () => {
     expect([queue.size, held.size]).toEqual([0, 0]);
   });
 
+  it('[L2] queues anew what was away and waits again, which nobody was told', () => {
+    const { queue, held, object, status } = opened();
+    const at = (operation: string) => ({ transitions: [{ operation }] as never });
+    object('r1');
+    status('r1', { stage: 'Queued', ...at('incarnate') });
+    expect(queue.take(0)?.replicas).toHaveLength(1);
+    status('r1', { stage: 'Queued', ...at('incarnate') });
+    expect(queue.stateOf('uid-r1')).toBe('out');
+    status('r1', { stage: 'Queued', ...at('expire') });
+    expect(queue.stateOf('uid-r1')).toBe('active');
+    status('r1', { stage: 'Scheduled', hold: 'h', ...at('reserve') });
+    status('r1', { stage: 'Scheduled', hold: 'other', ...at('reserve again') });
+    expect([queue.size, held.size, held.changed('/s/Reservation/a/other')]).toEqual([0, 1, true]);
+  });
+
   it('leaves alone what is of another scheduler', () => {
     const { queue, object, status } = opened((_, workload) => workload !== 'web');
     object('r1');

@@ -28,6 +28,7 @@ export interface IntakeParts {
     apply(key: string, value: unknown): ReplicaState | undefined;
     replica(tenant: string, name: string): ReplicaState | undefined;
     takeEasings(): readonly Easing[];
+    readonly hasEasings: boolean;
   };
   /** Whether a workload is this scheduler's. */
   readonly isOwn: (tenant: string, workload: string) => boolean;
@@ -84,12 +85,12 @@ export class Intake {
     return this.#faintCures.size > 0;
   }
 
-  /** The lowest rank that one must be above for whom those changes are; undefined: they are for others as well. */
+  /** See `CuresOfAMoment.above`. */
   get faintAbove(): Outranked | undefined {
     return this.#faintCures.above;
   }
 
-  /** Whether somebody is parked whom time alone can cure. */
+  /** Whether a lot is parked that time alone can cure. */
   get waitsForTime(): boolean {
     const { queue, cures } = this.parts;
     return cures.ofTime().reasons.some((reason) => queue.isParkedUnder(reason));
@@ -97,10 +98,15 @@ export class Intake {
 
   take(key: string, value: unknown, nowMs: number): void {
     if (isIgnored(key)) return;
-    const { cell, held, onNews } = this.parts;
+    const { cell, held, queue, gangs, onNews } = this.parts;
     const replica = cell.apply(key, value);
     // Nearly all that changes in a cell.
-    if (replica !== undefined) return this.#lookAt(replica, nowMs);
+    if (replica !== undefined) {
+      this.#lookAt(replica, nowMs);
+      // Without a waiting replica an easing is of no use yet.
+      if (cell.hasEasings && queue.size + gangs.size > 0) onNews();
+      return;
+    }
     if (key[1] === 'o') this.#class = undefined;
     if (held.changed(key)) onNews();
     if (key.startsWith('/s/Reservation/') || key.startsWith('Gang/', 3)) this.#gangChanged(key, nowMs);
@@ -142,7 +148,7 @@ export class Intake {
     }
   }
 
-  /** Puts a replica anew where it belongs now. */
+  /** Takes a replica out and puts it where it belongs now. */
   lookAgain({ tenant, name, uid }: ReplicaRef, nowMs: number): void {
     this.#forget(uid);
     const state = this.parts.cell.replica(tenant, name);

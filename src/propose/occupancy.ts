@@ -1,9 +1,8 @@
 import { type Amount, amountOf, ownValue } from '../model/amount.js';
 import { rankWeight } from '../model/rank.js';
 import type { NodeAccount } from '../model/records.js';
-import { canLeave } from './can-leave.js';
 import type { CellState } from './cell-state.js';
-import type { ReplicaState } from './replica-states.js';
+import { canLeave, type ReplicaState } from './replica-states.js';
 import type { NodeTable } from './node-table.js';
 import { type Occupant, type OccupiedNode, rankSteps } from './occupants.js';
 

@@ -16,7 +16,7 @@ export interface PreemptionResult {
   readonly without: readonly PendingReplica[];
   /** These were not looked at, or not to the end: there was no time left. */
   readonly later: readonly PendingReplica[];
-  /** Why nodes were passed over where room could be made: who finds none waits for these too. */
+  /** Why nodes were passed over where room could be made: replicas without a plan wait for these reasons too. */
   readonly refusals: ReadonlySet<ParkReason>;
   /** False: who would make room is being looked at, and until then there is no plan. */
   readonly isReady: boolean;

@@ -1,5 +1,5 @@
 import type { Replica, ReplicaStatus } from '../model/kinds/replica.js';
-import { isTerminal } from '../model/stages.js';
+import { isTerminal, type Stage } from '../model/stages.js';
 
 /** A replica as its two records show it. There are very many: what the records say is not said here again. */
 export interface ReplicaState {
@@ -10,7 +10,7 @@ export interface ReplicaState {
    * kept here so that a change of a replica is one look-up by its name and not one for everybody who follows it.
    */
   waitsAs: string | undefined;
-  /** It has been something else since the intake looked at it, and is what it was: what was under way for it is over. */
+  /** The replica left its stage and came back since the intake looked at it, so that nothing is under way for it any more. */
   hasReturned: boolean;
 }
 
@@ -86,3 +86,8 @@ export const chargedNode = (status: ReplicaStatus | undefined): string | undefin
 /** The node that it was on when it failed. Counted for a workload, which its object names. */
 export const failedOn = ({ stored, status }: ReplicaState): string | undefined =>
   stored === undefined || status?.stage !== 'Failed' ? undefined : status.binding?.node;
+
+const runs: ReadonlySet<Stage> = new Set<Stage>(['Bound', 'Starting', 'Ready', 'Serving']);
+
+/** Whether a replica at this stage can be asked to leave. */
+export const canLeave = (stage: Stage): boolean => runs.has(stage);

@@ -43,6 +43,7 @@ export interface SchedulingCore extends GangCore {
   look(): readonly ParkReason[];
   /** What got easier since the last call without a record that says so. */
   takeEasings(): readonly Easing[];
+  readonly hasEasings: boolean;
 }
 
 export interface TermParts {
@@ -319,7 +320,7 @@ export class SchedulingTerm {
     if (receipt === decision.name) decision.proposed();
     const waiting = result.later.map(({ uid }) => uid);
     for (const { replica } of result.waits) waiting.push(replica.uid);
-    // Where time ran out nothing is parked: room may be found for those that were not looked at.
+    // Where time ran out nothing is parked: the planner may find room for the replicas it did not look at.
     const told = result.later.length > 0 ? [] : result.waits;
     const reasons = new Set<ParkReason>();
     for (const wait of told) for (const reason of wait.reasons) reasons.add(reason);
@@ -335,7 +336,7 @@ export class SchedulingTerm {
       });
   }
 
-  /** A gang that is made anew has not started, and its members wait with it and no longer in the queue. */
+  /** Hands members of a gang that was created anew to the gang driver: such a gang has not started. */
   #areWithoutGang({ replicas }: LotTurn): boolean {
     const [first] = replicas;
     if (first?.gang === undefined || this.#gangs.hasStarted(first.tenant, first.gang)) return false;

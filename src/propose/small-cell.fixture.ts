@@ -106,6 +106,7 @@ export class CountingCore implements SchedulingCore {
   look(): readonly never[] {
     return [];
   }
+  readonly hasEasings = false;
   takeEasings(): readonly never[] {
     return [];
   }

@@ -69,6 +69,33 @@ describe('what is parked is tried again promptly when', () => {
     expect(await cell.msUntil(() => cell.reserved.length > 0)).toBeLessThan(promptlyMs);
   });
 
+  it('[L10] a replica that ranks lower is bound, whose place was taken before it could be asked to leave', async () => {
+    const cell = new WokenCell();
+    cell.put('PriorityClass', undefined, 'high', { value: 10 });
+    cell.workload('a', 'web', { priority: 'high' });
+    cell.workload('b', 'old');
+    cell.node('n', 1_000);
+    await park(cell);
+    cell.victim('v', 'n', 'old');
+    expect(await cell.msUntil(() => cell.reserved.length > 0)).toBeLessThan(promptlyMs);
+  });
+
+  it('one that was on its way to the place is bound to another node, by another scheduler', async () => {
+    const cell = new WokenCell();
+    cell.workload('a', 'web');
+    cell.workload('a', 'api');
+    cell.node('n', 0);
+    cell.authority.answer = ({ replica }) => (replica.name === 'r1' ? 'Lose' : 'Commit');
+    cell.records.queue('r1', 'api');
+    await cell.forMs(100);
+    cell.records.queue('r2', 'web');
+    await cell.forMs(5_000);
+    expect(cell.isBound('r2')).toBe(false);
+    const charge = { tenant: 'a', node: 'm', rank: 'Borrowed' as const, amounts: { cpu: '1' } };
+    cell.records.stage('r1', { stage: 'Bound', charge });
+    expect(await cell.msUntil(() => cell.isBound('r2'))).toBeLessThan(promptlyMs);
+  });
+
   it('somebody leaves a node that it may preempt the rest of', async () => {
     const cell = new WokenCell();
     cell.put('PriorityClass', undefined, 'high', { value: 10 });

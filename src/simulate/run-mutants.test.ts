@@ -7,10 +7,11 @@ import { runMutants } from './run-mutants.js';
 import { runSeed } from './run-seed.js';
 import { swarm } from './scenarios/swarm.js';
 import { shrink } from './shrink.js';
+import { wakeDefectNames } from './wake-defects.js';
 import { watchDefectNames } from './watch-defects.js';
 
 describe('defects put in on purpose', () => {
-  it('are at least thirty checks of the authority without another one behind it, each term of the fence, controllers that count wrongly, and watches that leave out changes', () => {
+  it('are at least thirty checks of the authority without another one behind it, each term of the fence, controllers that count wrongly, watches that leave out changes, and schedulers that forget to wake', () => {
     const names = mutants.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(mutants.filter(({ kind }) => kind === 'check').length).toBeGreaterThanOrEqual(30);
@@ -21,6 +22,7 @@ describe('defects put in on purpose', () => {
       controllerDefectNames,
     );
     expect(mutants.filter(({ kind }) => kind === 'watch').map(({ name }) => name)).toEqual(watchDefectNames);
+    expect(mutants.filter(({ kind }) => kind === 'wake').map(({ name }) => name)).toEqual(wakeDefectNames);
   });
 
   it('can be chosen by name and by group', () => {
@@ -30,6 +32,10 @@ describe('defects put in on purpose', () => {
     expect(chosen).toContain('fence.drift');
     expect(chosen).not.toContain('bind.fence');
     expect(mutantsNamed(['drain']).map(({ kind }) => kind)).toContain('controller');
+    expect(mutantsNamed(['wake.GateClosed']).map(({ name }) => name)).toEqual([
+      'wake.GateClosed.NodeCame',
+      'wake.GateClosed.NodeOpened',
+    ]);
     expect(mutantsNamed(['fen'])).toEqual([]);
   });
 

@@ -12,7 +12,7 @@ export interface Scenario {
   readonly settleMs: number;
   /** Sets the world up. Returns what is to be asserted at the end: a message for each thing that is not so. */
   readonly begin: (world: World) => () => readonly string[];
-  /** So many seeds in a row show all that it has, where a seed shows one of several cases. */
+  /** The number of consecutive seeds that show every case, where each seed shows one. */
   readonly seedsWhole?: number;
   /** What goes wrong, where it is not left to the seed alone. */
   readonly plan?: (usual: FaultPlan, seed: number) => FaultPlan;

@@ -9,7 +9,7 @@ import {
 } from '../propose/queue/cures.js';
 import { type TermShape, wholeTerm } from '../propose/term-shape.js';
 
-/** A reason that a change is forgotten to cure, for each entry of the table of cures. */
+/** A defect for each entry of the table of cures: the change does not wake what is parked under the reason. */
 type ForgottenCure = { [R in ParkReason]: `wake.${R}.${ChangeCuring<R>}` }[ParkReason];
 
 class GangsForgetCures extends GangDriver {
@@ -25,8 +25,8 @@ class HeldForget extends HeldReplicas {
 }
 
 /**
- * What wakes those that wait outside the queue. That another gang began or ended to reserve is not among it: it wakes a
- * second sooner than the room that comes with it.
+ * The wake-ups of replicas that wait outside the queue. `GangDriver.stateChanged` is left out: without it a gang looks
+ * again one second later, because the room that another gang gives back wakes it as well.
  */
 const others = {
   'gang.cured': { Gangs: GangsForgetCures },

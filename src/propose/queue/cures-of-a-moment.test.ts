@@ -31,3 +31,18 @@ it('what is for all is for whoever finds room too, and a tenant of its own still
     ['NodeFull', { tenant: 'a' }],
   ]);
 });
+
+it('[L10] what is for those alone that may rank above a replica wakes for the lowest of them, and for all if something is', () => {
+  const reasons = ['NodeFull'] as const;
+  const above = (priority: number, isBorrowed: boolean) => ({ reasons, above: { priority, isBorrowed } });
+  expect(wakesOf(above(5, false), above(3, true), above(9, false))).toEqual([
+    ['NodeFull', { above: { priority: 3, isBorrowed: true } }],
+  ]);
+  expect(wakesOf(above(5, false), { reasons })).toEqual([['NodeFull', undefined]]);
+  const moment = new CuresOfAMoment();
+  moment.add(above(5, true));
+  moment.add(above(4, false));
+  expect(moment.above).toEqual({ priority: 4, isBorrowed: true });
+  moment.add({ reasons, tenant: 'a' });
+  expect(moment.above).toBeUndefined();
+});

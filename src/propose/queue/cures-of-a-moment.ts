@@ -8,7 +8,7 @@ interface Cured {
   readonly tenants: Set<string>;
   /** Of each resource the most that one change has left room for. */
   room: Amount | undefined;
-  /** The lowest rank that somebody came with who can be asked to leave. */
+  /** The lowest rank among replicas that became evictable. */
   above: Outranked | undefined;
 }
 
@@ -20,7 +20,7 @@ export class CuresOfAMoment {
     return this.#byReason.size;
   }
 
-  /** The lowest rank that one must be above for whom all of them are; undefined: some are for others as well. */
+  /** The lowest rank among replicas that became evictable, if these are all there is; undefined if other cures are there. */
   get above(): Outranked | undefined {
     let lowest: Outranked | undefined;
     for (const { isForAll, tenants, room, above } of this.#byReason.values()) {

@@ -13,9 +13,9 @@ export type Change =
   | 'NodeFreed'
   /** The gate of a node opened, or the node has another epoch. */
   | 'NodeOpened'
-  /** What the operator or the agent says of a node. */
+  /** The operator or the agent says something else of a node. */
   | 'NodeChanged'
-  /** Some replica may be asked to leave that could not be before, or what was to come free does not: ranks, limits, neighbours. */
+  /** A replica became evictable (ranks, limits, neighbours), or room that was to come free does not come. */
   | 'VictimsEased'
   /** Replicas of a tenant came or went. */
   | 'NeighboursChanged'
@@ -28,7 +28,7 @@ export type Change =
   | 'PriorityChanged'
   | 'WorkloadChanged'
   | 'RevisionChanged'
-  /** Neither that a node was heard of again shows in a record, nor everything that a custom filter may look at. */
+  /** Heartbeats show in no record that schedulers follow, and a custom filter may look at anything of a node. */
   | 'TimePassed';
 
 // Room is made too: whatever lets a replica preempt can cure these.
@@ -43,10 +43,10 @@ const room = [
   ] as const),
 ] as const satisfies readonly Change[];
 const shape = ['NodeCame', 'NodeChanged'] as const satisfies readonly Change[];
-// Only the authority says these, to a replica that then backs off, or to a gang.
+// The authority alone gives these reasons. A replica that is rejected backs off; a gang waits outside the queue.
 const neverParked = [] as const;
 
-/** What can cure each reason. No entry can be left out: `berth simulate --mutants --only wake` takes out one at a time. */
+/** The changes that can cure each reason. Each entry is needed: `berth simulate --mutants --only wake` removes one at a time. */
 export const changesThatCure = {
   NodeFull: room,
   DeviceTaken: room,
@@ -63,7 +63,7 @@ export const changesThatCure = {
   PoolReserved: [...shape, 'PriorityChanged'],
   DriverMissing: shape,
   AntiAffinity: [...shape, 'NeighboursChanged', 'RevisionChanged'],
-  // A node that comes is no help where the neighbour is nowhere; where it is, another reason speaks against its node.
+  // Without NodeCame: where the neighbour runs, its node is refused for another reason, which a new node cures as well.
   AffinityUnmet: ['NodeChanged', 'NeighboursChanged'],
   SpreadViolated: [...shape, 'NeighboursChanged', 'TenantChanged', 'RegionChanged'],
   PluginRefused: [...shape, 'NodeFreed', 'TimePassed'],
@@ -97,19 +97,19 @@ export type ParkReason = {
 /** The changes that cure a reason. */
 export type ChangeCuring<R extends ParkReason> = ChangesThatCure[R][number];
 
-/** The rank of a replica that can be asked to leave: only those above it may ask. */
+/** The rank of an evictable replica: only work that ranks above it may evict it. */
 export interface Outranked {
   readonly priority: number;
   readonly isBorrowed: boolean;
 }
 
-/** Whoever may rank above one of two may rank above this. */
+/** Work that may rank above one of two ranks may rank above this one. */
 export const lowerOf = (a: Outranked | undefined, b: Outranked): Outranked =>
   a === undefined
     ? b
     : { priority: Math.min(a.priority, b.priority), isBorrowed: a.isBorrowed || b.isBorrowed };
 
-/** Whether work of a priority, of a tenant to whom something is guaranteed or not, may rank above it. */
+/** Whether work of this priority may rank above it, with or without a guarantee of its tenant. */
 export const mayRankAbove = (priority: number, isGuaranteed: boolean, outranked: Outranked): boolean =>
   priority > outranked.priority || (isGuaranteed && outranked.isBorrowed);
 
@@ -121,24 +121,24 @@ export interface Cure {
   readonly tenant?: string;
   /** For those alone of whom one asks for no more than this. */
   readonly room?: Amount;
-  /** For those alone that may rank above this. */
+  /** For work alone that may rank above this. */
   readonly above?: Outranked;
   /** Likely vain, and many: it is enough to try every now and then. */
   readonly isFaint: boolean;
 }
 
-/** What got easier without a record of a node or a tenant that says so. */
+/** Room or quota that came without a record of a node or a tenant that says so. */
 export type Easing =
   | {
       /**
-       * GivenUp: a placement was assumed that is not to be, or not there. Found: a replica runs, or has ended, of which
-       * nobody knew whether it runs. NotComing: a replica was to leave, and is not known to any more, or for another's sake.
+       * GivenUp: an assumed placement was refused, or the replica is charged elsewhere. Found: a replica is Unknown no
+       * longer. NotComing: the room of a replica that was Releasing will not come, or goes to a hold.
        */
       readonly kind: 'GivenUp' | 'Found' | 'NotComing';
       readonly node: string;
       readonly tenant: string;
     }
-  /** Replicas run that were only on their way: the lowest rank among them. */
+  /** Replicas became evictable: the lowest rank among them. */
   | { readonly kind: 'Came'; readonly above: Outranked };
 
 // The entries of the table, which Object.entries knows as strings only.
@@ -162,11 +162,11 @@ const cure = (change: Change, of: Pick<Cure, 'tenant' | 'room' | 'above'> = {}):
 });
 const nothing: readonly never[] = [];
 
-/** Says what changes of the cell can cure. */
+/** Knows the cures of each change of the cell. */
 export interface Cures {
   readonly ofRecord: typeof curesOf;
   readonly ofEasing: typeof curesOfEasing;
-  /** What time alone can cure. */
+  /** The reasons that time alone can cure. */
   readonly ofTime: () => Cure;
 }
 
@@ -204,10 +204,10 @@ function curesOf(key: string, before: unknown, after: unknown): readonly Cure[] 
   }
 }
 
-/** What got easier, and the account of its node as it stands. */
+/** `account`: of the node of the easing, as the account stands. */
 function curesOfEasing(easing: Easing, account: NodeAccount | undefined): readonly Cure[] {
   if (easing.kind === 'Came') return [cure('VictimsEased', { above: easing.above })];
-  // Those that it would have had leave may be asked by others again, on whatever node.
+  // The victims of a plan that is given up are free for other plans, on any node.
   const eased = cure('VictimsEased');
   if (easing.kind !== 'GivenUp' || account === undefined) return [eased];
   const { tenant } = easing;
@@ -283,7 +283,7 @@ function nodeCures(before: NodeAccount | undefined, after: NodeAccount | undefin
   if (before === undefined) return [cure('NodeCame')];
   if (before === after) return nothing;
   const cures: Cure[] = [];
-  // What was to come free on a node that takes nothing new is not waited for any more.
+  // A gate that closes ends the wait for room that was to come free on its node.
   if (before.gate.state !== after.gate.state)
     cures.push(cure(after.gate.state === 'Open' ? 'NodeOpened' : 'VictimsEased'));
   const { allocatable, used, claims, revisions, devices } = after;

@@ -4,7 +4,7 @@ import type { Lot, Parked } from './lots.js';
 import { MovableHeap } from './movable-heap.js';
 import { isWithin, leastOfAsk, nameOfAsk } from './room.js';
 
-/** What a wake is for: all, those of one tenant, those that may find room, or those that may rank above another. */
+/** The lots that a wake is for: all, those of one tenant, those that may find room, or those that may rank above another replica. */
 export interface WakeScope {
   readonly tenant?: string;
   readonly room?: Amount;

@@ -168,6 +168,25 @@ describe('PendingQueue', () => {
     expect(triedWith()).toEqual(['a/w64', 'a/w4', 'a/w1', 'a/w2']);
   });
 
+  it('[L10] wakes for a replica that can be asked to leave only who may rank above it: by priority, or by a guarantee', () => {
+    const queue = newQueue();
+    add(queue, replica('l', 'a', 'low'), 1);
+    add(queue, replica('m', 'b', 'middle'), 5);
+    add(queue, replica('h', 'c', 'high'), 9);
+    while (tryInVain(queue) !== undefined);
+    const triedAbove = (priority: number, isBorrowed: boolean): readonly string[] => {
+      queue.wake('NodeFull', { above: { priority, isBorrowed } });
+      const tried: string[] = [];
+      for (let lot = tryInVain(queue); lot !== undefined; lot = tryInVain(queue)) tried.push(lot);
+      return tried;
+    };
+    expect(triedAbove(5, true)).toEqual(['c/high']);
+    expect(triedAbove(9, true)).toEqual([]);
+    queue.shares.setGuaranteed('a', true);
+    expect(triedAbove(9, true)).toEqual(['a/low']);
+    expect(triedAbove(9, false)).toEqual([]);
+  });
+
   it('[L10] what was woken in vain takes at most four turns in a row from lower bands, woken or new', () => {
     const queue = newQueue();
     for (let at = 0; at < 100; at++) add(queue, replica(`h${at}`, 'a', `high-${at}`), 10);

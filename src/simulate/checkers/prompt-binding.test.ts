@@ -30,7 +30,7 @@ function opened({ leases = ['scheduler'], accepted = (): 'Place' | 'Time' | unde
     act();
     tell();
   };
-  /** So much time passes, in which the holders of leases renew them. */
+  /** Time passes, and the holders of leases renew them. */
   const wait = (ms: number, renewing: readonly string[] = [...leases, 'node-n1', 'node-n2']): void => {
     for (const untilMs = cell.nowMs + ms; cell.nowMs < untilMs;) {
       cell.nowMs = Math.min(untilMs, cell.nowMs + 5_000) - 1_000;
@@ -237,7 +237,7 @@ describe('[L1] longer bounds hold', () => {
     expect(said).toEqual([]);
     wait(500);
     expect(said).toMatchObject([expect.stringMatching(/app-0-1 .*\(Room\)/)]);
-    // What leaves already may be waited for.
+    // The scheduler may wait for a replica that leaves already.
     soon(() => cell.move('a-0-1', 'Releasing', 'drain'));
     wait(60_000);
     expect(said).toHaveLength(1);

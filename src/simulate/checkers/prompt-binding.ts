@@ -45,12 +45,12 @@ export interface PromptBindingOptions {
 
 /**
  * [L1] Work that fits and is allowed gets bound, within a bound: after every commit each replica that waits is judged, and
- * from the commit that made it fit until it is placed, or fits no longer, no more than `promptMs` may pass. Nothing is
- * promised while faults go on, while nobody leads, to a replica that backs off after a rejection, and to one behind another
- * of a higher priority that fits as well.
+ * from the commit that made it fit until it is placed, or fits no longer, no more than `promptMs` may pass. The bound
+ * does not hold while faults go on, while a scheduler does not lead, for a replica that backs off after a rejection, and for
+ * a replica beside which another one of a higher priority fits.
  */
 export class PromptBinding {
-  /** What was judged, in order. */
+  /** Every fit that ended, in order. */
   readonly served: Served[] = [];
   readonly #terms = new LeadingTerms();
   readonly #waiting = new Set<string>();
@@ -63,13 +63,13 @@ export class PromptBinding {
 
   constructor(private readonly options: PromptBindingOptions) {}
 
-  /** From then on the cell is calm, and the bounds hold. */
+  /** The cell is calm from that time on, and the bounds hold. */
   promiseFrom(atMs: number): void {
     this.#isAtWork = true;
     this.#promisedFromMs = atMs;
   }
 
-  /** A single fault in a calm cell: its traces are gone by then. */
+  /** A single fault struck a calm cell; its effects are over by that time. */
   excuse(untilMs: number): void {
     this.#promisedFromMs = Math.max(this.#promisedFromMs, untilMs);
   }
@@ -135,7 +135,7 @@ export class PromptBinding {
     }
   }
 
-  /** What is to be said of one that has waited for too long. */
+  /** The violation of a replica that has waited for too long. */
   #lateness(
     cell: CellView,
     key: string,
@@ -148,7 +148,7 @@ export class PromptBinding {
     const excusedMs = this.#rejections.get(replica.metadata.uid)?.untilMs ?? 0;
     const fromMs = Math.max(sinceMs, ledMs, excusedMs, this.#promisedFromMs);
     if (atMs - fromMs <= promptMs[kind] || this.#isBehind(cell, key)) return [];
-    // Said once.
+    // Reported once for each bound that passes.
     this.#tracked.delete(key);
     const excuse = fromMs > sinceMs ? `, without an excuse since ${Math.round(fromMs)} ms` : '';
     return [

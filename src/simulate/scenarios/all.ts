@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.js';
 import { bindDuringNodeFailureScenarios } from './bind-during-node-failure.js';
 import { agents } from './agents.js';
 import { attestedNodes } from './attested-nodes.js';
+import { calm } from './calm.js';
 import { drainRace } from './drain-race.js';
 import { drainShort } from './drain-short.js';
 import { failureModes } from './failure-modes.js';
@@ -42,6 +43,7 @@ export const scenarios: readonly Scenario[] = [
   ...matrix,
   ...scheduling,
   ...parkedScenarios,
+  calm,
   ...lostNodes,
   h11,
   newLeader,

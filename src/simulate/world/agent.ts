@@ -2,13 +2,14 @@ import { msBetween } from '../../env/instant.js';
 import { fenceContract } from '../../model/fence-contract.js';
 import type { Replica } from '../../model/kinds/replica.js';
 import type { Reservation } from '../../model/kinds/reservation.js';
-import type { Authority, Register, Report } from '../../model/ports.js';
+import type { Authority, Report } from '../../model/ports.js';
 import { refOf } from '../../model/replica-ref.js';
 import type { Epoch } from '../../model/records.js';
 import { nodeLeaseName } from '../../model/records.js';
 import type { Stage } from '../../model/stages.js';
 import { awaitsWithdrawal, withdrawWaitMs } from '../../model/withdrawal.js';
 import type { Life, SimProcess } from './sim-process.js';
+import type { NodeShape } from './node-shape.js';
 import type { World } from './world.js';
 
 /** What runs on a simulated machine. It outlives the agent, as real work does. */
@@ -16,19 +17,6 @@ interface Running {
   readonly replica: Replica;
   readonly isFenced: boolean;
   stage: 'Starting' | 'Ready';
-}
-
-export interface NodeShape extends Pick<
-  Register,
-  'region' | 'zone' | 'labels' | 'taints' | 'devices' | 'allocatable'
-> {
-  readonly name: string;
-  /** What its agent can run; anything if left out. */
-  readonly drivers?: readonly ('process' | 'container')[];
-  /** Its supervisor cannot end work in time. */
-  readonly isUnfenced?: boolean;
-  /** How long its lease lasts without a renewal, if not as long as usual. */
-  readonly leaseSeconds?: number;
 }
 
 export interface AgentManners {

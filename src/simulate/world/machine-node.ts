@@ -6,7 +6,7 @@ import { RunMirror } from '../../agent/supervisor/run-mirror.js';
 import { Supervisor } from '../../agent/supervisor/supervisor.js';
 import { KeptDriver } from '../../agent/upkeep/kept-driver.js';
 import { Wheel } from '../../agent/wheel.js';
-import type { NodeShape } from './agent.js';
+import type { NodeShape } from './node-shape.js';
 import { Computer } from './computer.js';
 import { mirrorRunner } from './mirror-runner.js';
 import { remoteStreams } from './node-link.js';

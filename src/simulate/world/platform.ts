@@ -3,7 +3,7 @@ import type { BerthObject } from '../../model/object.js';
 import type { Objects } from '../../model/ports.js';
 import { recoveryPoolLabel } from '../../model/records.js';
 import type { Life } from './sim-process.js';
-import type { NodeShape } from './agent.js';
+import type { NodeShape } from './node-shape.js';
 import { wish } from './wish.js';
 
 /** A small platform with something for every rule to decide: what runs of the simulator start from. */

@@ -26,7 +26,7 @@ export interface SharedStore {
   directed(transaction: Transaction): 'store.requestLost' | 'store.replyLost' | undefined;
 }
 
-/** What becomes of the way between a process and the store. */
+/** The state of the way between a process and the store. */
 export interface StoreWay {
   /** Cut off: nothing comes through in either direction. */
   readonly isCut: () => boolean;

@@ -8,7 +8,7 @@ export interface SchedulingSetup {
   /** How often they try everything that is parked; Infinity: never, so that a missing wake-up is for good. */
   readonly sweepEveryMs?: number;
   readonly plugins: readonly Plugin[];
-  /** What the filters of the plugins say of a node, for the checkers: see `FitFacts`. */
+  /** The verdict of the plugins' filters on a node, for the checkers: see `FitFacts`. */
   readonly accepted: (node: Node, account: NodeAccount) => 'Place' | 'Time' | undefined;
 }
 

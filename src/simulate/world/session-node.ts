@@ -5,7 +5,7 @@ import { NodeSession } from '../../agent/node-session.js';
 import { Wheel } from '../../agent/wheel.js';
 import { type BootInstant, msBetween, plusMs } from '../../env/instant.js';
 import type { NodeBinding, NodeStreams } from '../../model/node-stream.js';
-import type { NodeShape } from './agent.js';
+import type { NodeShape } from './node-shape.js';
 import { remoteStreams } from './node-link.js';
 import type { Life, SimProcess } from './sim-process.js';
 import type { World } from './world.js';

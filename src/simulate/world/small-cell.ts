@@ -1,5 +1,6 @@
 import type { BerthObject } from '../../model/object.js';
-import { type AgentManners, type NodeShape, startAgent } from './agent.js';
+import { type AgentManners, startAgent } from './agent.js';
+import type { NodeShape } from './node-shape.js';
 import { type PlacerOptions, startPlacer } from './placer.js';
 import type { SimProcess } from './sim-process.js';
 import { startServer } from './start-server.js';

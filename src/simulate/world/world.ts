@@ -26,7 +26,7 @@ import { shardLease } from '../../propose/shard.js';
 import { type TermShape, wholeTerm } from '../../propose/term-shape.js';
 import { termForgetting } from '../wake-defects.js';
 import { type SchedulingSetup, usualScheduling } from './scheduling-setup.js';
-import type { NodeShape } from './agent.js';
+import type { NodeShape } from './node-shape.js';
 import { CellHistory } from './cell-history.js';
 import { Faults } from './faults.js';
 import type { FaultEvent, FaultPlan } from './fault-plan.js';
@@ -53,11 +53,11 @@ export interface WorldOptions {
 /** How often the state is checked from scratch, besides what each commit touched. */
 const wholeEveryCommits = 64;
 const violationsMax = 5;
-/** So long after the last fault some still wait because of one: backoff and pauses are 10 s at most, a lag is 4 s. */
+/** The longest effect of a fault on a scheduler: backoffs and pauses last 10 s at most, a lag lasts 4 s. */
 const calmAfterMs = 25_000;
-/** The same of one transaction that got lost: its sender waits for 1 s, and then backs off a little. */
+/** The effect of one lost transaction: its sender waits for 1 s, and then backs off a little. */
 const lostForMs = 2_000;
-/** The same of a watch: it is resumed, and what it missed is taken in. */
+/** The effect of a cut watch: the cache resumes it and takes in the changes it missed. */
 const resumedAfterMs = 800;
 
 /**

@@ -6,7 +6,7 @@ const gang = (cpu: string, more: object = {}, template: object = {}): Pick<Row, 
   waits: service('shop', 'waits', 2, { cpu }, { gang: { minAvailable: 2 }, ...more }, template),
 });
 
-/** A gang that finds no place for all of its members. It stands in no queue: any cure has it look again. */
+/** A gang finds no place for all of its members. Gangs stand in no queue: any cure makes them look again. */
 export const gangCured: Rows = [
   {
     cure: 'a node comes for the second member of a gang',
@@ -52,7 +52,7 @@ export const gangHeld: Rows = [
   },
 ];
 
-/** Nobody is heard of for a while, and no record says when a node is heard of again. */
+/** The only node is silent for a while, and no record shows when its heartbeats come again. */
 export const gangHeard: Row = {
   cure: 'the only node is heard of again, and a gang waits for that',
   lastsMs: 70_000,

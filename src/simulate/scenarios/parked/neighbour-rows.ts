@@ -1,4 +1,4 @@
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { node, service } from '../../world/small-cell.js';
 import { cell, fill, type Row, type Rows, waits } from './parked-row.js';
 

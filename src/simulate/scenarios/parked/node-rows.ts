@@ -89,7 +89,7 @@ export const revisionBack: Rows = [
   },
 ];
 
-/** What was to come free on one node is not waited for any more, and there is somebody on another to be asked to leave. */
+/** The room that was to come free on one node does not come, and a replica on another node is evictable. */
 const coming: Omit<Row, 'cure' | 'act'> = {
   nodes: [node('n1', '4', { labels: { pool: 'first' } }), node('n2', '4', { labels: { pool: 'second' } })],
   wishes: [

@@ -5,7 +5,8 @@ import type { Replica } from '../../../model/kinds/replica.js';
 import { type NodeAccount, nodeAccountKey, type NodeEpoch, nodeEpochKey } from '../../../model/records.js';
 import { refOf } from '../../../model/replica-ref.js';
 import { type ParkReason, parkReasons } from '../../../propose/queue/cures.js';
-import { type NodeShape, startAgent } from '../../world/agent.js';
+import { startAgent } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { isUp, liveReplicasOf } from '../../world/cell-facts.js';
 import { cutOff } from '../../world/silence.js';
 import type { SimProcess } from '../../world/sim-process.js';
@@ -40,12 +41,12 @@ export class ParkedCell {
     startAgent(this.world, [this.parts.server], shape, { isCareless: false, exits: 0 }).start();
   }
 
-  /** Nothing passes between a machine and the server, until it is healed. */
+  /** Cuts a machine off from the server, until `heal`. */
   silence(node: string): void {
     this.#heal = cutOff(this.world, `agent-${node}`, [this.parts.server]);
   }
 
-  /** The same; what is returned says whether that was so long ago. */
+  /** Cuts a machine off, and returns whether that was so long ago. */
   silenceFor(node: string, ms: number): () => boolean {
     this.silence(node);
     const fromMs = this.world.time.nowMs;
@@ -110,7 +111,7 @@ export class ParkedCell {
     return this.#revisions(workload).length === 0;
   }
 
-  /** So many bindings to a node get lost on their way to the store. What is returned says how many did. */
+  /** Loses bindings to a node on their way to the store, `most` of them, and returns how many were lost. */
   loseBindings(node: string, most: number): () => number {
     let lost = 0;
     this.world.direct = ({ writes }) => {
@@ -127,7 +128,7 @@ export class ParkedCell {
     return () => lost;
   }
 
-  /** Another scheduler, under a lease of its own, binds the replica of a workload to a node. */
+  /** Binds the replica of a workload to a node, as another scheduler under its own lease. */
   bindBy(lease: string, workload: string, node: string, then: () => void): void {
     this.#insist(async () => {
       const reach = this.world.reaches.get(this.parts.user);

@@ -1,6 +1,6 @@
 import type { BerthObject } from '../../../model/object.js';
 import type { ParkReason } from '../../../propose/queue/cures.js';
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { basics, service } from '../../world/small-cell.js';
 import type { SchedulingSetup } from '../../world/scheduling-setup.js';
 import { wish } from '../../world/wish.js';
@@ -10,16 +10,16 @@ import type { ParkedCell } from './parked-cell.js';
 export const timings = ['Parked', 'Attempt', 'Cut', 'Gap'] as const;
 export type Timing = (typeof timings)[number];
 
-/** One way to be parked, and the one change that is a cure. */
+/** A way to be parked, and the one change that cures it. */
 export interface Row {
-  /** What cures it, for people. */
+  /** Names the cure, for people. */
   readonly cure: string;
   readonly nodes: readonly NodeShape[];
-  /** What is there before the workload `waits`. */
+  /** The objects that exist before the workload `waits`. */
   readonly wishes: readonly BerthObject[];
   /** The workload `waits` of tenant `shop`. */
   readonly waits: BerthObject;
-  /** Other reasons under which it is parked as well, none of which the change cures. */
+  /** Further reasons under which it is parked, none of which the change cures. */
   readonly also?: readonly ParkReason[];
   /** Whether the real detector closes gates. */
   readonly detects?: boolean;
@@ -27,7 +27,7 @@ export interface Row {
   readonly up?: Readonly<Record<string, number>>;
   /** Done before anything is there. */
   readonly begin?: (cell: ParkedCell) => void;
-  /** Done once those run. What is returned has to be so before `waits` comes. */
+  /** Done once those run. `waits` is created when the returned condition holds. */
   readonly prepare?: (cell: ParkedCell) => () => boolean;
   /** Done once `waits` was created. */
   readonly park?: (cell: ParkedCell) => void;
@@ -36,11 +36,11 @@ export interface Row {
   readonly act: (cell: ParkedCell) => void;
   /** Where not every timing makes sense. */
   readonly timings?: readonly Timing[];
-  /** It waits with its gang, and in no queue. */
+  /** The replicas wait with their gang, and in no queue. */
   readonly isGang?: boolean;
   /** How long it takes until it is over, if longer than others. */
   readonly lastsMs?: number;
-  /** One replica of `waits` still waits at the end. */
+  /** A replica of `waits` still waits at the end. */
   readonly isGone?: boolean;
   readonly scheduling?: Partial<SchedulingSetup>;
 }
@@ -52,11 +52,11 @@ export type Rows = readonly [Row, ...Row[]];
 export const waits = (resources: object, more: object = {}, template: object = {}): BerthObject =>
   service('shop', 'waits', 1, resources, more, template);
 
-/** Others, of tenant `lab`. */
+/** A workload of tenant `lab` that takes room. */
 export const fill = (resources: object, more: object = {}): BerthObject =>
   service('lab', 'fill', 1, resources, more);
 
-/** What every row has: tenants, regions, and a priority class above the others. */
+/** The objects of every row: tenants, regions, and priority classes above the default. */
 export const cell = (shop: object = {}): readonly BerthObject[] => [
   ...basics('shop', shop),
   wish('Tenant', undefined, 'lab', {}),

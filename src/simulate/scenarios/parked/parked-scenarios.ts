@@ -31,12 +31,12 @@ const about: Readonly<Record<Family, string>> = {
 
 interface FamilyRow extends PlacedRow {
   readonly family: Family;
-  /** What is forgotten by a scheduler that this row shows up. */
+  /** The forgotten wake-up that this row shows. */
   readonly defect: WakeDefectName;
 }
 
 const queueRows = parkReasons.flatMap((reason) => {
-  // By its type the table has exactly these entries.
+  // The type of the table names exactly these entries.
   const ofReason = cureRows[reason] as Readonly<Record<string, Rows>>;
   return Object.entries(ofReason).flatMap(([change, some]) =>
     some.map((row): FamilyRow => ({

@@ -22,7 +22,7 @@ const usualMs = 30_000;
 /** By then what a start brings about is over: nothing that is left of it wakes anybody. */
 const startedMs = 8_000;
 
-/** One row after the other, each with every timing: which one it is follows from the seed. */
+/** Runs one row with one timing. The seed says which: consecutive seeds go through all rows, and then through all timings. */
 export function parkedScenario(name: string, about: string, rows: readonly PlacedRow[]): Scenario {
   return {
     name,

@@ -1,7 +1,7 @@
 import { node, service } from '../../world/small-cell.js';
 import { cell, type Row, type Rows, waits } from './parked-row.js';
 
-/** What a custom filter looks at: labels of a node, and how many replicas it has. */
+/** A rule about the labels of a node and the number of its replicas. */
 type Wants = (labels: object, replicas: number) => boolean;
 
 /** A custom filter that wants nodes for `waits` to be in a certain way. */

@@ -27,7 +27,7 @@ export const quotaRows: Rows = [
   },
 ];
 
-/** Nothing is granted to its tenant yet: the writes that would are lost. */
+/** The tenant has no grant yet, because the writes of its grant are lost. */
 export const grantRows: Rows = [
   {
     cure: 'its tenant is granted something',

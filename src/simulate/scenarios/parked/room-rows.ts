@@ -1,13 +1,13 @@
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { node, service } from '../../world/small-cell.js';
 import { wish } from '../../world/wish.js';
 import type { ParkedCell } from './parked-cell.js';
 import { cell, fill, type Row, type Rows, waits } from './parked-row.js';
 
-/** What is short on a node, and how much of it `waits` asks for besides four cores. */
+/** A resource that is short on a node, and how much of it `waits` asks for besides four cores. */
 interface Shortage {
   readonly node: (name: string) => NodeShape;
-  /** What another has of it. */
+  /** The amounts that another replica has. */
   readonly taken: object;
   readonly asked: object;
 }
@@ -48,7 +48,7 @@ type RoomChange =
   | 'TenantChanged'
   | 'PriorityChanged';
 
-/** One node on which a replica has what `waits` asks for, and every change that makes room for it. */
+/** A node is full of a replica, and each row makes room for `waits` in another way. */
 export function roomRows({ node: shape, taken, asked }: Shortage): Readonly<Record<RoomChange, Rows>> {
   const short: Omit<Row, 'cure' | 'act'> = {
     nodes: [shape('n1')],
@@ -113,7 +113,7 @@ export function roomRows({ node: shape, taken, asked }: Shortage): Readonly<Reco
   };
 }
 
-/** Other ways in which it comes to be that a replica can be asked to leave. */
+/** Further ways in which a replica becomes evictable. */
 export const easedRows: readonly Row[] = [
   {
     cure: 'an occupant that ranks higher leaves, and one that ranks lower stays',
@@ -155,7 +155,7 @@ export const easedRows: readonly Row[] = [
   },
 ];
 
-/** Room that was taken in the scheduler's picture alone comes free there, and no record of the node changes. */
+/** The room was taken in the scheduler's picture alone: no record of the node changes when the room comes free. */
 export const boundElsewhere: Row = {
   cure: 'a replica whose binding was on its way is bound to another node, by another scheduler',
   nodes: [node('n1', '5', main), node('n2', '4')],

@@ -1,11 +1,11 @@
 import { recoveryPoolLabel } from '../../../model/records.js';
-import type { NodeShape } from '../../world/agent.js';
+import type { NodeShape } from '../../world/node-shape.js';
 import { node } from '../../world/small-cell.js';
 import { wish } from '../../world/wish.js';
 import type { ParkedCell } from './parked-cell.js';
 import { cell, fill, type Row, type Rows, waits } from './parked-row.js';
 
-/** What keeps a replica off a node that has room: how the node is, what is asked for, and how the node comes to do. */
+/** A node with room that does not fit `waits`, and a node that does. */
 export interface Misfit {
   readonly node: NodeShape;
   readonly waits: ReturnType<typeof waits>;
