@@ -43,7 +43,6 @@ export const whyNotCommand = (): Command =>
     .addOption(outputOption(['json', 'yaml']))
     .action((words: string[], options: WhyOptions & { readonly node: string }) =>
       inSession(options, async (session): Promise<ExitCode> => {
-        if (options.node === '') throw usageFailure('--node is empty; allowed is the name of a node');
         const query = new URLSearchParams({ node: options.node });
         const answer = (await askAbout(session, words, 'why', query)) as NodeVerdicts;
         if (options.output !== undefined) print(await formatValue(answer, options.output));
