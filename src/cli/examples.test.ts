@@ -44,7 +44,7 @@ describe('the examples', () => {
     ['hollow --count 2 --fleet x.yaml', 64, 'not both'],
     ['hollow --fleet x.yaml', 64, 'x.yaml: ENOENT'],
     ['hollow --count 2', 77, 'admin may not do this: node streams are for node:NAME and hollow:PREFIX'],
-    ['hollow --count 2 --server https://127.0.0.1:1', 69, 'ECONNREFUSED'],
+    ['hollow --count 2 --server https://127.0.0.1:1', 69, 'connection refused'],
     ['hollow --count 2 --token-file none', 64, '--token-file none: ENOENT'],
     ['up --hollow 2 --fleet x.yaml', 64, 'not both'],
   ])('are not needed to see what is wrong with: %s', async (words, status, says) => {
