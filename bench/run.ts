@@ -14,6 +14,7 @@ import { preemptBench } from './preempt.js';
 import { profiled } from './profile.js';
 import { scheduleBench } from './schedule.js';
 import { simulateBench } from './simulate.js';
+import { startBench } from './start.js';
 import { watchBench } from './watch.js';
 
 const benches: readonly Bench[] = [
@@ -22,6 +23,7 @@ const benches: readonly Bench[] = [
   etcdBench,
   watchBench,
   openBench,
+  startBench,
   bindBench,
   decideBench,
   scheduleBench,

@@ -16,7 +16,7 @@ export interface CuttingProxy {
 
 /**
  * Told the lines of changes that a first watch brought so far; answers after how many of their bytes it is cut, or
- * undefined: there are too few lines yet to say so. Nothing of the watch is passed on before that.
+ * undefined: there are too few lines yet to say so. Until then the proxy passes on no byte of the watch.
  */
 export type CutAfter = (index: number, lines: readonly string[]) => number | undefined;
 

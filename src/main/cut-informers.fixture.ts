@@ -14,7 +14,7 @@ import { BerthClient, type BerthObject } from '../client/client.js';
 import { writeKubeconfig } from './kubeconfig.js';
 import { program as berth } from './process.fixture.js';
 
-/** What an informer holds, or what is there: the values of priority classes by name. */
+/** The values of priority classes by name, as an informer holds them or as the server has them. */
 export type Held = Readonly<Record<string, number>>;
 
 export interface PriorityClass extends KubernetesObject {

@@ -39,7 +39,7 @@ const put = (name: string, value: number): Write => ({
 });
 const drop = (name: string): Write => ({ kind: 'delete', key: `/o/PriorityClass/_/${name}` });
 
-/** One transaction: five are made, three changed, two deleted. */
+/** A transaction that makes five objects, changes three and deletes two. */
 const changes: readonly Write[] = [
   ...['new-0', 'new-1', 'new-2', 'new-3', 'new-4'].map((name) => put(name, 2)),
   ...['old-0', 'old-1', 'old-2'].map((name) => put(name, 3)),
@@ -59,7 +59,7 @@ function cutAfter(index: number, lines: readonly string[]): number | undefined {
 }
 
 const oldNames = ['old-0', 'old-1', 'old-2', 'old-3', 'old-4', 'old-5'];
-/** What is told of what is there and of the changes, as type, name and value. */
+/** The events of the first list and of the transaction, as type, name and value. */
 const changesTold: readonly string[] = [
   'ADDED default 0',
   ...oldNames.map((name) => `ADDED ${name} 1`),

@@ -87,7 +87,7 @@ describe.each(backends)('a server on $name that was killed and is started again'
 
   const list = async (path: string): Promise<List> =>
     JSON.parse((await client.send('GET', path)).text) as List;
-  /** What a watch has to say at once. */
+  /** The lines of a watch that lasts a second. */
   const linesAfter = async (path: string, version: string | number): Promise<Line[]> => {
     const { text } = await client.send(
       'GET',

@@ -2,7 +2,7 @@
  * How a revision of the store becomes a resourceVersion, and the other way round. No other code adds or subtracts
  * versions and revisions.
  *
- * One transaction of the store may change several objects, all at one revision. A client that is cut off in the middle of
+ * A transaction of the store may change several objects, all at the same revision. A client that is cut off in the middle of
  * such a group resumes at the version of the last object it was told, and must be told the others. A client that
  * resumes at the version of a list or a bookmark has seen all of that revision, and must be told nothing twice.
  * So each revision `r` has two versions:
@@ -37,7 +37,7 @@ export class Versions {
     return Math.floor((version - this.base - 1) / 2);
   }
 
-  /** What an earlier release gave as the version of an object that was last changed at this revision. */
+  /** The version that an earlier release gave to an object that was last changed at this revision. */
   earlierOfObject(revision: number): number {
     return this.base + revision;
   }

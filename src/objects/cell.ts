@@ -7,7 +7,7 @@ import { singleKey } from '../store/key-range.js';
 export interface Cell {
   readonly format: typeof format;
   readonly uid: string;
-  /** What `Versions` add to store revisions, so that moving to another store never makes resourceVersions shrink. */
+  /** `Versions` add it to store revisions, so that moving to another store never makes resourceVersions shrink. */
   readonly base: number;
 }
 

@@ -2,7 +2,7 @@ import { asRevision, type ChangeSet, type Revision } from '../store/contract.js'
 
 /** How many events a watcher may resume behind the present. Older events are Expired: the client lists again. */
 export const eventsKeptMax = 20_000;
-// So many more may be kept: to take one off the front of a long list costs as much as to take many.
+// The list may grow past its bound by this: to take one event off the front of a long list costs as much as to take many.
 const eventsForgottenAtOnce = 1_000;
 
 /** The last change sets of a cell, by the number of events that they make. */

@@ -3,6 +3,7 @@ import { realEnv } from '../env/real.js';
 import { isBerthError } from '../model/errors.js';
 import { asRevision, type Store } from '../store/contract.js';
 import { MemoryStore } from '../store/memory.js';
+import { CachedObjects } from './cached-objects.js';
 import { CachedRecords } from './cached-records.js';
 import { draft, kindOf, openObjects, workload } from './open-objects.fixture.js';
 import { watchObjects } from './object-watch.js';
@@ -128,6 +129,12 @@ describe('the cache of objects', () => {
       (key, value) => (value === undefined ? picture.delete(key) : picture.set(key, value)),
       stop.signal,
     );
+    const followed: string[] = [];
+    new CachedObjects({ ...reader, manager: 'test' }).follow(
+      ({ type, object }) => followed.push(`${type} ${object.metadata.name}`),
+      () => followed.push('gap'),
+      stop.signal,
+    );
     const before = reader.cache.version;
     const seen: string[] = [];
     const watching = (async (): Promise<void> => {
@@ -179,6 +186,7 @@ describe('the cache of objects', () => {
       'ADDED later',
     ]);
     await expect.poll(() => picture.get('/o/Workload/default/later')).toBeDefined();
+    await expect.poll(() => followed).toEqual(['ADDED seen', 'gap', 'ADDED later']);
     stop.abort();
     await writer.cache.close();
     await reader.cache.close();

@@ -78,7 +78,7 @@ export class ObjectCache {
   /**
    * Reads everything as it was when the history begins that is worth having, takes in the changes since then as it takes
    * in every change, and then follows the store until it is closed. So a watch from before the start can resume. Where
-   * history cannot be had, the cache starts at the present and without events. Nobody may look before this resolves.
+   * history cannot be had, the cache starts at the present and without events. Until this resolves the cache shows the past.
    */
   async start(): Promise<void> {
     if (!(await this.#startInThePast())) await this.#load();

@@ -13,7 +13,7 @@ export interface PageReader {
 }
 
 /**
- * Hands over a whole range at one revision, page by page with room for others in between. Nothing is kept here. A past
+ * Hands over a whole range at one revision, page by page with room for others in between, and keeps nothing. A past
  * revision that is compacted meanwhile is Expired.
  */
 export async function readPages(

@@ -42,7 +42,7 @@ describe('the lines of a watch', () => {
     opened = await openWithGroup(env);
   });
 
-  /** What a watch has to say at once: everything that is known. */
+  /** The lines that a watch brings at once. */
   async function linesNow(
     matches: (object: BerthObject) => boolean,
     after: number,
@@ -84,7 +84,7 @@ describe('the lines of a watch', () => {
     for (const object of opened.last.items) if (matches(object)) truth.put(object);
     const text = (await linesNow(matches, after, initial)).join('');
     expect(text.length).toBeGreaterThan(1_000);
-    // By how many whole lines arrived: a client knows nothing of a part of a line.
+    // By the number of whole lines that arrived: a client cannot read a part of a line.
     const ends = new Map<number, readonly string[]>();
     for (let bytes = 0; bytes <= text.length; bytes++) {
       const whole = text.slice(0, bytes).split('\n').slice(0, -1);

@@ -1,4 +1,4 @@
 import { Versions } from '../../model/versions.js';
 
-/** Of every simulated cell: its base is 0. */
+/** The versions of every simulated cell, whose base is 0. */
 export const simulatedVersions = new Versions(0);
