@@ -9,7 +9,6 @@ import { noFaults } from './world/fault-plan.js';
 describe('seeds that failed once although Berth was right', () => {
   it.each<readonly [string, Scenario, number]>([
     ['the cell was called quiet while a fence was running', lostDirectory, 571_338_290],
-    ['the same', lostDirectory, 700_000_088],
     ['a played agent started again what it had stopped, from an old list', swarm, 315_217_470],
     ['a timer shorter than its clock could show was set for ever', agents, 908_149_277],
   ])(

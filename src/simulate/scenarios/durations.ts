@@ -11,8 +11,8 @@ import type { SimProcess } from '../world/sim-process.js';
 import { wish } from '../world/wish.js';
 import type { World } from '../world/world.js';
 
-// Two of them have nothing to run: with so few silent nodes no brake holds repair back.
-const zones = ['machine', 'mute', 'lost', 'attested', 'drained', 'short', 'spare', 'idle'] as const;
+// One of them has nothing to run: with so few silent nodes no brake holds repair back.
+const zones = ['machine', 'mute', 'lost', 'attested', 'drained', 'short', 'spare'] as const;
 type Zone = (typeof zones)[number];
 const inZone = (zone: Zone) => ({ placement: { zones: [zone] } });
 const startsWithin = { startDeadlineSeconds: 20 };
@@ -74,6 +74,7 @@ export const durations: Scenario = {
       wishes,
       detects: true,
       ignores,
+      lookMs: 1_500,
     });
     startMachineNode(world, servers, node('machine', '4', { zone: 'machine' }));
     const hands = handsOf(world, user);

@@ -21,6 +21,8 @@ interface Running {
 
 export interface AgentManners {
   readonly isCareless: boolean;
+  /** How often it looks at what is bound to its node, if not as often as usual. */
+  readonly lookMs?: number;
   /** The chance that something ends by itself at a look. */
   readonly exits: number;
   /** While faults go on: at which stages of the replicas of a workload the agent neither does nor says anything. */
@@ -48,7 +50,7 @@ const allStages: readonly Stage[] = [
 ];
 
 const leaseSecondsUsual = 40;
-const lookMs = 600;
+const lookMsUsual = 600;
 const renewMs = 5_000;
 
 /**
@@ -95,6 +97,7 @@ class ScriptedAgent {
   async #main(life: Life): Promise<void> {
     const authority = this.world.remoteAuthority(life, this.servers);
     const { env } = life;
+    const { lookMs = lookMsUsual } = this.options;
     let epoch = await this.#register(life, authority);
     let renewedAt = env.clock.monotonic();
     let isRenewing = false;

@@ -29,13 +29,14 @@ export function startSmallCell(
     readonly exits?: number;
     readonly isCareless?: boolean;
     readonly ignores?: AgentManners['ignores'];
+    readonly lookMs?: number;
   },
 ): SmallCell {
   const { schedules = true, schedulesFromMs = 0, detects = false } = shape;
   const options = { schedules, schedulesFromMs, detects };
   const servers = [startServer(world, 'server-0', options), startServer(world, 'server-1', options)];
-  const { ignores = {}, isCareless = false, exits = 0 } = shape;
-  const agent = { isCareless, exits, ignores };
+  const { ignores = {}, isCareless = false, exits = 0, lookMs } = shape;
+  const agent = { isCareless, exits, ignores, ...(lookMs !== undefined && { lookMs }) };
   for (const one of shape.nodes) startAgent(world, servers, one, agent);
   for (const [index, rival] of (shape.rivals ?? []).entries())
     startPlacer(world, servers, {
