@@ -1,9 +1,12 @@
 import type { Node } from '../../model/kinds/node.js';
-import { nodeEpochKey, type NodeEpoch, statusKey } from '../../model/records.js';
+import { type Epoch, nodeEpochKey, type NodeEpoch, statusKey } from '../../model/records.js';
 import type { Scenario } from '../scenario.js';
+import { actUnderClosedEpoch } from '../world/act-under-closed-epoch.js';
 import { isUp, liveReplicasOf, shownReplicas, unlessSo } from '../world/cell-facts.js';
 import { startHastyDetector } from '../world/hasty-detector.js';
+import type { Reach } from '../world/server.js';
 import { basics, node, service, startSmallCell } from '../world/small-cell.js';
+import type { World } from '../world/world.js';
 
 const names = ['n1', 'n2', 'n3'] as const;
 const chaosMs = 45_000;
@@ -37,15 +40,10 @@ export const attestedNodes: Scenario = {
       world.wire.after(everyMs, () => attest(turn + 1));
       const name = names[(turn + world.options.seed) % names.length] ?? names[0];
       const { status } = (world.history.get(statusKey('Node', undefined, name)) ?? {}) as Partial<Node>;
-      const authority = world.reaches.get(user)?.authority;
-      if (status?.epoch === undefined || authority === undefined) return;
+      const reach = world.reaches.get(user);
+      if (status?.epoch === undefined || reach === undefined) return;
       world.switchOff.get(name)?.();
-      void authority
-        .attest({
-          ...{ actor: { kind: 'operator', name: 'ada' }, node: name, nodeEpoch: status.epoch },
-          ...{ reason: 'switched off by hand', forSeconds: 1, operation: `attest/${turn}` },
-        })
-        .catch(() => undefined);
+      void attestThenAct(world, reach, { node: name, nodeEpoch: status.epoch, turn }).catch(() => undefined);
     };
     world.wire.after(everyMs * 2, () => attest(0));
     return () => {
@@ -63,6 +61,22 @@ export const attestedNodes: Scenario = {
   mustOccur: ['watch.lag'],
   mustRefuse: ['attest.actor', 'attest.node', 'gate.actor', 'gate.node', 'bind.node'],
 };
+
+async function attestThenAct(
+  world: World,
+  reach: Reach,
+  {
+    node: name,
+    nodeEpoch,
+    turn,
+  }: { readonly node: string; readonly nodeEpoch: Epoch; readonly turn: number },
+): Promise<void> {
+  const { kind } = await reach.authority.attest({
+    ...{ actor: { kind: 'operator', name: 'ada' }, node: name, nodeEpoch },
+    ...{ reason: 'switched off by hand', forSeconds: 1, operation: `attest/${turn}` },
+  });
+  if (kind === 'Committed') await actUnderClosedEpoch(world, reach, name, nodeEpoch);
+}
 
 /** A parsed boundary: only the authority writes under these keys. */
 const isAttested = (after: unknown): boolean => (after as NodeEpoch | undefined)?.attestation !== undefined;
