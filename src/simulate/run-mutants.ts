@@ -60,7 +60,7 @@ async function runMutant(
       ...{ seed, mutant, isSafetyOnly: !untilEnd },
       ...(shows !== undefined && { shows }),
     });
-    const [first] = violations;
+    const first = violations.find(({ message }) => shows?.test(message) !== false);
     if (first !== undefined)
       return {
         mutant: mutant.name,
